@@ -1,0 +1,68 @@
+// Mutex and condition variable that clang's -Wthread-safety understands.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#if defined(__clang__)
+#define TALLY_TSA(x) __attribute__((x))
+#else
+#define TALLY_TSA(x)
+#endif
+#define TALLY_CAPABILITY(x) TALLY_TSA(capability(x))
+#define TALLY_SCOPED_CAPABILITY TALLY_TSA(scoped_lockable)
+#define TALLY_GUARDED_BY(x) TALLY_TSA(guarded_by(x))
+#define TALLY_REQUIRES(...) TALLY_TSA(requires_capability(__VA_ARGS__))
+#define TALLY_EXCLUDES(...) TALLY_TSA(locks_excluded(__VA_ARGS__))
+#define TALLY_ACQUIRE(...) TALLY_TSA(acquire_capability(__VA_ARGS__))
+#define TALLY_TRY_ACQUIRE(...) TALLY_TSA(try_acquire_capability(__VA_ARGS__))
+#define TALLY_RELEASE(...) TALLY_TSA(release_capability(__VA_ARGS__))
+#define TALLY_NO_THREAD_SAFETY_ANALYSIS TALLY_TSA(no_thread_safety_analysis)
+
+namespace tallystick {
+
+class TALLY_CAPABILITY("mutex") Mutex {
+ public:
+  void Lock() TALLY_ACQUIRE() { mutex_.lock(); }
+  bool TryLock() TALLY_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  void Unlock() TALLY_RELEASE() { mutex_.unlock(); }
+
+ private:
+  friend class CondVar;
+  std::mutex mutex_;
+};
+
+class TALLY_SCOPED_CAPABILITY MutexLock {
+ public:
+  explicit MutexLock(Mutex& mutex) TALLY_ACQUIRE(mutex) : mutex_(mutex) { mutex_.Lock(); }
+  ~MutexLock() TALLY_RELEASE() { mutex_.Unlock(); }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+// Waits may wake for no reason: always test the condition in a loop.
+class CondVar {
+ public:
+  void Wait(Mutex& mutex) TALLY_REQUIRES(mutex) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
+    cond_.wait(lock);
+    lock.release();
+  }
+  void WaitForUs(Mutex& mutex, uint64_t us) TALLY_REQUIRES(mutex) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
+    cond_.wait_for(lock, std::chrono::microseconds(us));
+    lock.release();
+  }
+  void NotifyOne() { cond_.notify_one(); }
+  void NotifyAll() { cond_.notify_all(); }
+
+ private:
+  std::condition_variable cond_;
+};
+
+}  // namespace tallystick

@@ -1,0 +1,85 @@
+// FactSet: the uids that did one metric to one entity.
+//
+// Pure: no lock, no I/O, no clock. The shard's lock guards it. A large set is split into chunks of
+// 32,768 uids; a chunk may be on disk only ("absent"): its cardinality is known, its members are not.
+// Calls that need members of an absent chunk must not be made (asserted): ask FirstAbsent first and
+// install what it names.
+#pragma once
+
+#include <tallystick/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tallystick {
+
+class FactSet {
+ public:
+  FactSet();
+  FactSet(FactSet&&) noexcept;
+  FactSet& operator=(FactSet&&) noexcept;
+  ~FactSet();
+
+  // ---- Members. O(log n) at most; no operation converts more than one chunk or one small block. ----
+  bool Contains(uint64_t uid) const;
+  bool Add(uint64_t uid);     // true when it was not there
+  bool Remove(uint64_t uid);  // true when it was there
+  uint64_t cardinality() const;  // O(1)
+  bool empty() const { return cardinality() == 0; }
+  // Members within first..last (included). Whole chunks cost O(1); O(log n + 4 KiB) otherwise.
+  uint64_t CardinalityIn(UidRange range) const;
+  // Appends up to limit members >= from, ascending; the uid to continue from, or nullopt at the end.
+  std::optional<uint64_t> Collect(uint64_t from, size_t limit, std::vector<uint64_t>* uids) const;
+  std::optional<uint64_t> LastIn(UidRange range) const;
+  // ORs the members first .. first+8*bytes-1 into out, most significant bit first (Redis's order).
+  void ReadBits(uint64_t first, size_t bytes, char* out) const;
+  // Removes what lies in range and appends it to *removed, ascending.
+  uint64_t RemoveRange(UidRange range, std::vector<uint64_t>* removed);
+  // Numbers of the chunks that have a member, ascending; absent ones included.
+  void ChunksWithMembers(std::vector<uint64_t>* chunks) const;
+
+  // ---- Chunks on disk --------------------------------------------------------------------------------
+  // The first absent chunk that range touches, if any.
+  std::optional<uint64_t> FirstAbsent(UidRange range) const;
+  // The same, but chunks that range covers whole do not count (their cardinality is enough).
+  std::optional<uint64_t> FirstAbsentPartly(UidRange range) const;
+  bool IsAbsent(uint64_t chunk) const;
+  // Brings an absent chunk's members; `image` is what EncodeChunk wrote. False (and unchanged) when
+  // the bytes are not a valid image of that chunk with the cardinality that the directory says.
+  bool InstallChunk(uint64_t chunk, std::string_view image);
+
+  // ---- Images ----------------------------------------------------------------------------------------
+  // A sparse set: all members. A chunked set: the directory (chunk number, cardinality).
+  void EncodeHeader(std::string* out) const;
+  // Validates untrusted bytes; every chunk of a chunked set is then absent. False leaves *set empty.
+  static bool DecodeHeader(std::string_view bytes, FactSet* set);
+  // Members of one resident chunk of a chunked set.
+  void EncodeChunk(uint64_t chunk, std::string* out) const;
+  // What the next snapshot must write (chunks that changed since the last call) and delete (chunks
+  // that an earlier snapshot wrote and that are gone, because they are empty or the form changed).
+  // Forgets both: the caller writes them together with the header.
+  void TakePending(std::vector<uint64_t>* changed, std::vector<uint64_t>* stale);
+
+  // ---- Looking in ------------------------------------------------------------------------------------
+  struct Shape {
+    uint64_t sparse = 0, array = 0, roaring = 0, dense = 0, absent = 0;  // containers by form
+  };
+  Shape shape() const;
+  bool chunked() const;
+  size_t MemoryBytes() const;  // beyond sizeof(FactSet); what the allocator holds, approximately
+  bool IsValid() const;        // invariant 6: cardinalities equal popcounts, order, forms; O(members)
+
+ private:
+  struct Impl;
+  // The representation is this class's own business; see fact_set.cc.
+};
+
+// The members of a bulk change, as journal payload: validated on decode.
+void EncodeUids(const std::vector<uint64_t>& ascending, std::string* out);
+bool DecodeUids(std::string_view bytes, std::vector<uint64_t>* ascending);
+
+}  // namespace tallystick
