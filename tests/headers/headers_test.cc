@@ -1,0 +1,12 @@
+// Proves: all public headers together, included twice and in another order than their own, compile.
+// How: by being compiled; running it proves nothing more.
+#include <tallystick/types.h>
+#include <tallystick/status.h>
+#include <tallystick/stats.h>
+#include <tallystick/result.h>
+#include <tallystick/options.h>
+#include <tallystick/engine.h>
+#include <tallystick/counts.h>
+#include <tallystick/engine.h>
+
+int main() { return 0; }
