@@ -20,8 +20,8 @@ namespace tallystick {
 class FactSet {
  public:
   FactSet();
-  FactSet(FactSet&&) noexcept;
-  FactSet& operator=(FactSet&&) noexcept;
+  FactSet(FactSet&& other) noexcept;  // leaves other empty
+  FactSet& operator=(FactSet&& other) noexcept;
   ~FactSet();
 
   // ---- Members. O(log n) at most; no operation converts more than one chunk or one small block. ----
@@ -74,9 +74,10 @@ class FactSet {
   bool IsValid() const;        // invariant 6: cardinalities equal popcounts, order, forms; O(members)
 
  private:
-  struct Impl;
   // The representation is this class's own business; see fact_set.cc.
+  uint64_t words_[2] = {0, 0};
 };
+static_assert(sizeof(FactSet) == 16);
 
 // The members of a bulk change, as journal payload: validated on decode.
 void EncodeUids(const std::vector<uint64_t>& ascending, std::string* out);

@@ -1,0 +1,47 @@
+// The bytes of fact sets at rest: ascending uids as delta varints, the members of one chunk as an
+// array, runs or bits. Layout per byte in docs/formats/set-image.md.
+//
+// Pure functions. Every reader treats its bytes as hostile: it checks order, range and counts, and
+// allocates no more than 8 bytes per input byte.
+#pragma once
+
+#include <tallystick/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/coding.h"
+
+namespace tallystick {
+
+// First byte of each image; other values are refused.
+inline constexpr uint8_t kHeaderImageMembers = 1;  // members only
+inline constexpr uint8_t kHeaderImageChunks = 2;   // members, then a directory of chunks
+inline constexpr uint8_t kChunkImageArray = 1;
+inline constexpr uint8_t kChunkImageRuns = 2;
+inline constexpr uint8_t kChunkImageDense = 3;
+inline constexpr uint8_t kUidsImage = 1;
+
+inline constexpr size_t kChunkWords = kChunkBits / 64;
+inline constexpr uint64_t kChunkNumberMax = UINT64_MAX / kChunkBits;
+
+// The members of one chunk as bits, least significant first: member b is bit b % 64 of word b / 64.
+using ChunkBits = std::array<uint64_t, kChunkWords>;
+
+// Count, the first uid, then each gap less one; all varints. O(members).
+void AppendAscending(const std::vector<uint64_t>& ascending, std::string* out);
+// False when the bytes are short, overlong, not strictly ascending, or beyond 2^64-1. Appends to
+// *ascending; what was appended before a failure is left there.
+bool ReadAscending(ByteReader* reader, std::vector<uint64_t>* ascending);
+
+// Writes the smallest of the three forms, at most 1 + 4,096 bytes. O(4 KiB).
+void EncodeChunkBits(const ChunkBits& bits, std::string* out);
+// False when the image is not valid as a whole (trailing bytes and an empty chunk included); *bits
+// is then undefined.
+bool DecodeChunkBits(std::string_view image, ChunkBits* bits);
+
+}  // namespace tallystick
