@@ -1,6 +1,7 @@
 // Schema and counts: which numbers an entity has and what they say.
 #pragma once
 
+#include <tallystick/export.h>
 #include <tallystick/types.h>
 
 #include <array>
@@ -29,7 +30,7 @@ struct EntityTypeSpec {
 };
 
 // Fixed in the directory when it is created. The default is what most platforms need.
-struct SchemaSpec {
+struct TALLYSTICK_EXPORT SchemaSpec {
   std::vector<EntityTypeSpec> types;
   friend bool operator==(const SchemaSpec&, const SchemaSpec&) = default;
 

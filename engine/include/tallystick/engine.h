@@ -17,6 +17,7 @@
 #pragma once
 
 #include <tallystick/counts.h>
+#include <tallystick/export.h>
 #include <tallystick/options.h>
 #include <tallystick/result.h>
 #include <tallystick/stats.h>
@@ -68,7 +69,7 @@ struct PlainInfo {
   uint64_t string_bytes = 0;   // length as a Redis string; 0 for a set
 };
 
-class Engine {
+class TALLYSTICK_EXPORT Engine {
  public:
   // Opens or creates a directory. Work is proportional to the number of files and partitions, not to
   // the data; journal tails are replayed on first touch or in the background. Errors: kLocked (another

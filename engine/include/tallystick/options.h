@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tallystick/counts.h>
+#include <tallystick/export.h>
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,7 @@ enum class Durability : uint8_t {
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarn, kError };
 
 // Receives the engine's log lines. Called from any thread; must not call back into the engine.
-class Logger {
+class TALLYSTICK_EXPORT Logger {
  public:
   virtual ~Logger() = default;
   virtual void Write(LogLevel level, std::string_view line) = 0;

@@ -4,6 +4,8 @@
 // Thread-safety: like a std::string. A bug is never a Status: it stops the process by assertion.
 #pragma once
 
+#include <tallystick/export.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,7 +32,7 @@ enum class StatusCode : uint8_t {
   kTooLarge = 14,         // the answer or argument is beyond a named limit
 };
 
-class [[nodiscard]] Status {
+class [[nodiscard]] TALLYSTICK_EXPORT Status {
  public:
   Status() = default;
   Status(const Status& other) : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}
@@ -63,6 +65,6 @@ class [[nodiscard]] Status {
 };
 
 // "read only", "wrong type" ...: stable words for logs.
-std::string_view StatusCodeName(StatusCode code);
+TALLYSTICK_EXPORT std::string_view StatusCodeName(StatusCode code);
 
 }  // namespace tallystick
