@@ -15,7 +15,7 @@ class FileSystem;
 namespace tallystick {
 
 struct RocksStoreOptions {
-  std::string dir;                          // RocksDB's own directory (DIR/rocksdb)
+  std::string dir;  // RocksDB's own directory (DIR/rocksdb)
   bool create_if_missing = true;
   std::shared_ptr<rocksdb::FileSystem> fs;  // null: the real one
   uint64_t block_cache_bytes = 64u << 20;
@@ -24,7 +24,11 @@ struct RocksStoreOptions {
   int background_jobs = 2;
 };
 
-// Errors: kIoError, kCorruption, kLocked, kInvalidArgument (missing and not to be created).
+// Opens with what the log files prove (point in time); whether that is all that had been durable, only
+// the watermark can tell. What is found is durable when the call returns, also what an earlier process
+// had written without fsync.
+// Errors: kIoError, kCorruption, kLocked, kInvalidArgument (missing and not to be created),
+// kUnsupportedFormat (written by a newer version).
 Result<std::unique_ptr<Store>> OpenRocksStore(const RocksStoreOptions& options, const Log& log);
 
 }  // namespace tallystick

@@ -1,8 +1,8 @@
-// Store: an ordered, atomic, crash-consistent key-value store with column families. RocksDB behind it
-// in the product (rocks_store.h), a map in simulations. Statuses are ours; RocksDB's end here.
+// Store: an ordered, atomic, crash-consistent key-value store with column families. RocksDB behind
+// it in the product (rocks_store.h), a map in simulations. Statuses are ours; RocksDB's end here.
 //
-// Thread-safety: all calls from any thread. Writes are in one total order; what survives a crash is a
-// prefix of it, never less than what SyncWal had returned for.
+// Thread-safety: all calls from any thread. Writes are in one total order; what survives a crash is
+// a prefix of it, never less than what SyncWal had returned for.
 #pragma once
 
 #include <tallystick/result.h>
@@ -57,7 +57,7 @@ struct StoreStats {
   uint64_t sst_bytes = 0;
   uint64_t memtable_bytes = 0;
   uint64_t block_cache_bytes = 0;
-  bool write_stopped = false;
+  bool write_stopped = false;  // after a failure, or by RocksDB while compaction catches up
 };
 
 class Store {
@@ -67,18 +67,25 @@ class Store {
   // *found says whether the key exists. kCorruption: the block that would hold it is damaged.
   virtual Status Get(ColumnFamily cf, std::string_view key, std::string* value, bool* found) = 0;
   virtual std::unique_ptr<StoreBatch> NewBatch() = 0;
-  // Handed to the operating system when it returns (survives the process, not power loss).
+  // Handed to the operating system when it returns (survives the process, not power loss). The batch
+  // must come from this store's NewBatch and is left as it is. On an error the batch may or may not
+  // be there after the next opening (never half of it), and every later change (Write, SyncWal,
+  // DropRange, Flush) is refused with kReadOnly until then; reads go on.
   virtual Status Write(StoreBatch* batch) = 0;
   // Everything written before the call survives power loss when it returns OK. Runs beside writers.
+  // Never call it again after an error: what was written is then durable or not, unknown which.
   virtual Status SyncWal() = 0;
-  // `lower` included, `upper` excluded (empty: open end).
+  // `lower` included, `upper` excluded (empty: open end). Keeps the bounds, and disk space from being
+  // reclaimed; must be gone before the store is.
   virtual std::unique_ptr<StoreIterator> NewIterator(ColumnFamily cf, std::string_view lower,
                                                      std::string_view upper) = 0;
-  // Drops [lower, upper) by deleting whole files where possible and keys otherwise; not atomic. For
-  // ranges that readers already ignore (trimmed journal, wiped shards).
+  // Drops [lower, upper) by deleting whole files where possible and keys otherwise; not atomic: until
+  // it has returned OK, older values of keys in the range may show. For ranges that readers already
+  // ignore (trimmed journal, wiped shards). O(keys that are not in whole files).
   virtual Status DropRange(ColumnFamily cf, std::string_view lower, std::string_view upper) = 0;
   // Memtables to files (used by tests and before a clean close).
   virtual Status Flush() = 0;
+  // Lists one directory, no other I/O.
   virtual StoreStats GetStats() = 0;
 };
 

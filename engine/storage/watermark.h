@@ -1,10 +1,10 @@
 // The durable watermark: how far fsync has succeeded, kept outside RocksDB.
 //
 // RocksDB alone cannot tell a tail that was never synced from synced journal that has vanished: it
-// opens with what it finds. So after every successful group fsync we write, per partition, the offset
-// below which the journal is on disk; opening compares that with what RocksDB recovered and refuses
-// when journal is missing. The file has two checksummed 4 KiB-aligned slots that alternate, so a torn
-// write leaves the older one. Layout in docs/formats/watermark.md.
+// opens with what it finds. So after every successful group fsync we write, per partition, the
+// offset below which the journal is on disk; opening compares that with what RocksDB recovered and
+// refuses when journal is missing. The file has two checksummed 4 KiB-aligned slots that alternate,
+// so a torn write leaves the older one. Layout in docs/formats/watermark.md.
 //
 // Thread-safety: one writer at a time (the durability task, then Close).
 #pragma once
@@ -25,8 +25,8 @@ namespace tallystick {
 struct WatermarkState {
   uint64_t database_id_high = 0, database_id_low = 0;
   uint64_t epoch = 0;
-  uint64_t serial = 0;                       // grows with every write
-  std::vector<uint64_t> durable_offsets;     // per partition: journal before it is fsynced
+  uint64_t serial = 0;  // counts the writes; set by Write, whatever the caller passes
+  std::vector<uint64_t> durable_offsets;  // per partition: journal before it is fsynced
 };
 
 class Watermark {

@@ -1,0 +1,164 @@
+#include "engine/storage/rocks_db.h"
+
+#include "engine/base/assert.h"
+#include "engine/storage/fs_util.h"
+#include "engine/storage/rocks_options.h"
+#include "engine/storage/rocks_status.h"
+
+#include <rocksdb/listener.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tallystick {
+namespace {
+
+constexpr int kBlockCacheShardBits = 4;
+
+// Hears of failed flushes and compactions before a writer does.
+class ErrorListener final : public rocksdb::EventListener {
+ public:
+  ErrorListener(std::shared_ptr<WriteGate> gate, const Log& log)
+      : gate_(std::move(gate)), log_(log) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+    const Status status = TranslateStatus(*error, "background work of RocksDB");
+    if (!StopsWrites(*error)) {
+      log_.Warn(status.ToString());
+    } else if (gate_->Close(status)) {
+      log_.Error("writes stop: " + status.ToString());
+    }
+  }
+
+  // A failed compaction may be tried again (data and journal are intact); a failed write may not.
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status error,
+                            bool* auto_recovery) override {
+    if (StopsWrites(error)) *auto_recovery = false;
+  }
+
+ private:
+  static bool StopsWrites(const rocksdb::Status& error) {
+    return error.severity() >= rocksdb::Status::Severity::kHardError;
+  }
+
+  const std::shared_ptr<WriteGate> gate_;
+  const Log log_;
+};
+
+// Recovery keeps what it replays in memory and leaves the old log files as they are, and RocksDB
+// never fsyncs those again: after a second crash, this time of power, newer log files would follow
+// a hole.
+Status SyncLogsOfEarlierProcess(rocksdb::FileSystem* fs, const std::string& dir) {
+  constexpr std::string_view kSuffix = ".log";
+  std::vector<std::string> names;
+  const rocksdb::IOStatus listed = fs->GetChildren(dir, rocksdb::IOOptions(), &names, nullptr);
+  if (!listed.ok()) return TranslateStatus(listed, "listing of " + dir);
+  bool any = false;
+  for (const std::string& name : names) {
+    if (!std::string_view(name).ends_with(kSuffix)) continue;
+    Status status = SyncFile(fs, dir + "/" + name);
+    if (!status.ok()) return status;
+    any = true;
+  }
+  return any ? SyncDirectory(fs, dir) : Status();
+}
+
+Status PrepareDirectory(rocksdb::FileSystem* fs, const RocksStoreOptions& options) {
+  const rocksdb::IOOptions io;
+  if (fs->FileExists(options.dir, io, nullptr).ok()) {
+    return SyncLogsOfEarlierProcess(fs, options.dir);
+  }
+  if (!options.create_if_missing) {
+    return Status::Error(StatusCode::kInvalidArgument, options.dir + " does not exist");
+  }
+  const rocksdb::IOStatus made = fs->CreateDirIfMissing(options.dir, io, nullptr);
+  if (!made.ok()) return TranslateStatus(made, "creation of " + options.dir);
+  return SyncDirectory(fs, ParentDirectory(options.dir));
+}
+
+bool IsKnownFamily(const std::string& name) {
+  if (name == rocksdb::kDefaultColumnFamilyName) return true;
+  for (size_t i = 0; i < kColumnFamilies; ++i) {
+    if (name == ColumnFamilyName(static_cast<ColumnFamily>(i))) return true;
+  }
+  return false;
+}
+
+// RocksDB refuses to open when a column family is not named by the caller: a newer version made it.
+Status ExplainRefusal(const rocksdb::Status& refusal, const rocksdb::DBOptions& options,
+                      const std::string& dir) {
+  std::vector<std::string> families;
+  if (refusal.IsInvalidArgument() &&
+      rocksdb::DB::ListColumnFamilies(options, dir, &families).ok()) {
+    const auto unknown = std::find_if_not(families.begin(), families.end(), IsKnownFamily);
+    if (unknown != families.end()) {
+      return Status::Error(
+          StatusCode::kUnsupportedFormat,
+          dir + " has a column family " + Escaped(*unknown) + ", which this version does not know");
+    }
+  }
+  return TranslateStatus(refusal, "open of " + dir);
+}
+
+}  // namespace
+
+RocksDb::RocksDb(const RocksStoreOptions& options)
+    : dir_(options.dir),
+      fs_(FileSystemOrDefault(options.fs)),
+      env_(rocksdb::NewCompositeEnv(fs_)),
+      gate_(std::make_shared<WriteGate>()),
+      cache_(rocksdb::NewLRUCache(options.block_cache_bytes, kBlockCacheShardBits)) {}
+
+RocksDb::~RocksDb() {
+  if (db_ == nullptr) return;
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  db_->DestroyColumnFamilyHandle(default_handle_).PermitUncheckedError();
+  // What had to be durable was synced by SyncWal; a failing close changes nothing on disk.
+  db_->Close().PermitUncheckedError();
+}
+
+Status RocksDb::OpenDatabase(const RocksStoreOptions& options, const Log& log) {
+  const rocksdb::DBOptions db_options =
+      MakeDbOptions(options, env_.get(), std::make_shared<ErrorListener>(gate_, log));
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (size_t i = 0; i < kColumnFamilies; ++i) {
+    const auto cf = static_cast<ColumnFamily>(i);
+    families.emplace_back(std::string(ColumnFamilyName(cf)),
+                          MakeColumnFamilyOptions(cf, options, cache_));
+  }
+  // RocksDB insists on it; it stays empty.
+  families.emplace_back(rocksdb::kDefaultColumnFamilyName,
+                        MakeColumnFamilyOptions(ColumnFamily::kMeta, options, cache_));
+
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status opened = rocksdb::DB::Open(db_options, dir_, families, &handles, &db);
+  if (!opened.ok()) return ExplainRefusal(opened, db_options, dir_);
+  TALLY_ASSERT(handles.size() == kColumnFamilies + 1);
+  db_.reset(db);
+  std::copy_n(handles.begin(), kColumnFamilies, handles_.begin());
+  default_handle_ = handles.back();
+
+  AssertDbOptions(db_->GetDBOptions());
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    AssertColumnFamilyOptions(db_->GetOptions(handle));
+  }
+  // Compaction yields to everybody. Best effort: the pool is the process's, a sandbox may refuse.
+  env_->LowerThreadPoolCPUPriority(rocksdb::Env::Priority::LOW, rocksdb::CpuPriority::kLow)
+      .PermitUncheckedError();
+  return Status();
+}
+
+Result<std::unique_ptr<RocksDb>> RocksDb::Open(const RocksStoreOptions& options, const Log& log) {
+  TALLY_ASSERT(options.wal_bytes_max > 0 && options.memtable_bytes_max > 0);
+  TALLY_ASSERT(options.background_jobs >= 1);
+  std::unique_ptr<RocksDb> opened(new RocksDb(options));
+  Status status = PrepareDirectory(opened->fs_.get(), options);
+  if (status.ok()) status = opened->OpenDatabase(options, log);
+  if (!status.ok()) return Fail(std::move(status));
+  return opened;
+}
+
+}  // namespace tallystick

@@ -1,0 +1,57 @@
+// RocksDb: owns an open RocksDB with everything that it leans on, and ends them in the one order
+// that does not stop the process: column family handles, database, cache and listener, Env, file
+// system.
+#pragma once
+
+#include "engine/base/log.h"
+#include "engine/storage/rocks_store.h"
+#include "engine/storage/write_gate.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+namespace tallystick {
+
+class RocksDb {
+ public:
+  // Errors as OpenRocksStore. What an earlier process had written without fsync is durable
+  // afterwards.
+  static Result<std::unique_ptr<RocksDb>> Open(const RocksStoreOptions& options, const Log& log);
+  ~RocksDb();
+  RocksDb(const RocksDb&) = delete;
+  RocksDb& operator=(const RocksDb&) = delete;
+
+  rocksdb::DB* db() const { return db_.get(); }
+  rocksdb::ColumnFamilyHandle* handle(ColumnFamily cf) const {
+    return handles_[static_cast<size_t>(cf)];
+  }
+  const std::array<rocksdb::ColumnFamilyHandle*, kColumnFamilies>& handles() const {
+    return handles_;
+  }
+  WriteGate& gate() { return *gate_; }
+  rocksdb::FileSystem* fs() const { return fs_.get(); }
+  const rocksdb::Cache& cache() const { return *cache_; }
+  const std::string& dir() const { return dir_; }
+
+ private:
+  explicit RocksDb(const RocksStoreOptions& options);
+  Status OpenDatabase(const RocksStoreOptions& options, const Log& log);
+
+  // Destroyed from the last to the first.
+  const std::string dir_;
+  const std::shared_ptr<rocksdb::FileSystem> fs_;
+  const std::unique_ptr<rocksdb::Env> env_;
+  const std::shared_ptr<WriteGate> gate_;
+  const std::shared_ptr<rocksdb::Cache> cache_;
+  std::unique_ptr<rocksdb::DB> db_;
+  rocksdb::ColumnFamilyHandle* default_handle_ = nullptr;
+  std::array<rocksdb::ColumnFamilyHandle*, kColumnFamilies> handles_{};
+};
+
+}  // namespace tallystick

@@ -1,0 +1,170 @@
+#include "engine/storage/rocks_options.h"
+
+#include "engine/base/assert.h"
+
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/table.h>
+
+#include <algorithm>
+
+namespace tallystick {
+namespace {
+
+constexpr size_t kProtectionBytes = 8;
+constexpr int kOpenFilesMax = 512;
+constexpr size_t kInfoLogBytesMax = 1u << 20;
+constexpr size_t kInfoLogFiles = 4;
+constexpr uint64_t kManifestBytesMax = 4u << 20;
+constexpr double kBloomBitsPerKey = 10;
+
+// What differs between the column families.
+struct Tuning {
+  uint64_t memtable_bytes;  // bounds how many records an open must insert again
+  uint64_t file_bytes;      // a file's index and filter are read whole
+  size_t block_bytes;
+  bool bloom;  // looked up by whole keys that are often absent
+};
+
+Tuning TuningOf(ColumnFamily cf) {
+  constexpr uint64_t kMiB = 1u << 20;
+  switch (cf) {
+    case ColumnFamily::kJournal:
+      return {.memtable_bytes = 32 * kMiB,
+              .file_bytes = 64 * kMiB,
+              .block_bytes = 32768,
+              .bloom = false};
+    case ColumnFamily::kSnapshots:
+      return {
+          .memtable_bytes = 16 * kMiB, .file_bytes = 32 * kMiB, .block_bytes = 8192, .bloom = true};
+    case ColumnFamily::kSets:
+    case ColumnFamily::kCounts:
+    case ColumnFamily::kKv:
+      return {
+          .memtable_bytes = 8 * kMiB, .file_bytes = 32 * kMiB, .block_bytes = 4096, .bloom = true};
+    case ColumnFamily::kIds:
+    case ColumnFamily::kTokens:
+      return {
+          .memtable_bytes = 4 * kMiB, .file_bytes = 32 * kMiB, .block_bytes = 4096, .bloom = true};
+    case ColumnFamily::kMeta:
+      return {
+          .memtable_bytes = 1 * kMiB, .file_bytes = 8 * kMiB, .block_bytes = 4096, .bloom = false};
+  }
+  TALLY_ASSERT(false);
+  return {};
+}
+
+}  // namespace
+
+rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, rocksdb::Env* env,
+                                 std::shared_ptr<rocksdb::EventListener> listener) {
+  rocksdb::DBOptions db;
+  db.env = env;
+  db.create_if_missing = options.create_if_missing;
+  db.create_missing_column_families = true;
+  db.listeners.push_back(std::move(listener));
+
+  // Which bytes survive, and what is believed on opening.
+  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  db.track_and_verify_wals_in_manifest = false;
+  db.manual_wal_flush = false;
+  db.wal_bytes_per_sync = 0;
+  db.recycle_log_file_num = 0;
+  db.wal_compression = rocksdb::kNoCompression;
+  db.atomic_flush = false;
+  db.two_write_queues = false;
+  db.unordered_write = false;
+  db.enable_pipelined_write = false;
+  db.best_efforts_recovery = false;
+  db.paranoid_checks = true;
+  db.flush_verify_memtable_count = true;
+  db.allow_mmap_reads = false;
+  db.allow_mmap_writes = false;
+  db.max_bgerror_resume_count = 0;
+
+  // Opening is fast whatever the amount of data.
+  db.avoid_flush_during_recovery = true;
+  db.max_total_wal_size = options.wal_bytes_max;
+  db.db_write_buffer_size = options.memtable_bytes_max;
+  db.max_open_files = kOpenFilesMax;
+  db.skip_stats_update_on_db_open = true;
+  db.skip_checking_sst_file_sizes_on_db_open = true;
+  db.max_manifest_file_size = kManifestBytesMax;
+
+  // A guest in someone's process.
+  db.max_background_jobs = options.background_jobs;
+  db.max_subcompactions = 1;
+  db.bytes_per_sync = 1u << 20;
+  db.info_log_level = rocksdb::InfoLogLevel::INFO_LEVEL;
+  db.max_log_file_size = kInfoLogBytesMax;
+  db.keep_log_file_num = kInfoLogFiles;
+  db.stats_dump_period_sec = 0;
+  db.stats_persist_period_sec = 0;
+  return db;
+}
+
+rocksdb::ColumnFamilyOptions MakeColumnFamilyOptions(ColumnFamily cf,
+                                                     const RocksStoreOptions& options,
+                                                     const std::shared_ptr<rocksdb::Cache>& cache) {
+  const Tuning tuning = TuningOf(cf);
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.block_size = tuning.block_bytes;
+  table.cache_index_and_filter_blocks = true;
+  table.format_version = 5;
+  table.checksum = rocksdb::kXXH3;
+  if (tuning.bloom) table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
+
+  rocksdb::ColumnFamilyOptions family;
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  family.write_buffer_size = std::min(tuning.memtable_bytes, options.memtable_bytes_max);
+  family.arena_block_size = std::min<size_t>(256u << 10, family.write_buffer_size / 8);
+  family.max_write_buffer_number = 4;
+  family.target_file_size_base = tuning.file_bytes;
+  family.max_bytes_for_level_base = 4 * tuning.memtable_bytes;
+  family.level_compaction_dynamic_level_bytes = true;
+  family.compression = rocksdb::kLZ4Compression;
+  family.force_consistency_checks = true;
+  family.memtable_protection_bytes_per_key = kProtectionBytes;
+  return family;
+}
+
+rocksdb::WriteOptions MakeWriteOptions() {
+  rocksdb::WriteOptions options;
+  options.sync = false;
+  options.disableWAL = false;
+  options.protection_bytes_per_key = kProtectionBytes;
+  return options;
+}
+
+void AssertDbOptions(const rocksdb::DBOptions& actual) {
+  TALLY_ASSERT(actual.wal_recovery_mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery);
+  TALLY_ASSERT(!actual.track_and_verify_wals_in_manifest);
+  TALLY_ASSERT(!actual.manual_wal_flush);
+  TALLY_ASSERT(actual.wal_bytes_per_sync == 0);
+  TALLY_ASSERT(actual.recycle_log_file_num == 0);
+  TALLY_ASSERT(actual.wal_compression == rocksdb::kNoCompression);
+  TALLY_ASSERT(!actual.atomic_flush);
+  TALLY_ASSERT(!actual.two_write_queues);
+  TALLY_ASSERT(!actual.unordered_write);
+  TALLY_ASSERT(!actual.enable_pipelined_write);
+  TALLY_ASSERT(!actual.best_efforts_recovery);
+  TALLY_ASSERT(actual.paranoid_checks);
+  TALLY_ASSERT(actual.flush_verify_memtable_count);
+  TALLY_ASSERT(!actual.allow_mmap_reads);
+  TALLY_ASSERT(!actual.allow_mmap_writes);
+  TALLY_ASSERT(actual.max_bgerror_resume_count == 0);
+  TALLY_ASSERT(actual.avoid_flush_during_recovery);
+  TALLY_ASSERT(actual.max_total_wal_size > 0);
+  TALLY_ASSERT(actual.db_write_buffer_size > 0);
+  TALLY_ASSERT(actual.max_open_files > 0);
+}
+
+void AssertColumnFamilyOptions(const rocksdb::ColumnFamilyOptions& actual) {
+  TALLY_ASSERT(actual.force_consistency_checks);
+  TALLY_ASSERT(!actual.inplace_update_support);
+  TALLY_ASSERT(actual.memtable_protection_bytes_per_key == kProtectionBytes);
+  TALLY_ASSERT(actual.merge_operator == nullptr);
+}
+
+}  // namespace tallystick

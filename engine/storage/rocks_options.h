@@ -1,0 +1,31 @@
+// The RocksDB settings, in one place. Why each is as it is: docs/design/0002-rocksdb-settings.md.
+#pragma once
+
+#include "engine/storage/rocks_store.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/options.h>
+
+#include <memory>
+
+namespace rocksdb {
+class DB;
+class EventListener;
+}  // namespace rocksdb
+
+namespace tallystick {
+
+// `env`, `info_log` and `listener` must outlive the database that is opened with the result.
+rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, rocksdb::Env* env,
+                                 std::shared_ptr<rocksdb::EventListener> listener);
+rocksdb::ColumnFamilyOptions MakeColumnFamilyOptions(ColumnFamily cf,
+                                                     const RocksStoreOptions& options,
+                                                     const std::shared_ptr<rocksdb::Cache>& cache);
+rocksdb::WriteOptions MakeWriteOptions();
+
+// Stops the process unless an open database has the settings that the promises rest on: RocksDB
+// corrects options silently, and a promise must not hang on a default.
+void AssertDbOptions(const rocksdb::DBOptions& actual);
+void AssertColumnFamilyOptions(const rocksdb::ColumnFamilyOptions& actual);
+
+}  // namespace tallystick

@@ -1,0 +1,22 @@
+#include "tests/support/temp_dir.h"
+
+#include "engine/base/assert.h"
+
+#include <stdlib.h>
+
+namespace tallystick {
+
+TempDir::TempDir() {
+  const char* base = ::getenv("TEST_TMPDIR");
+  std::string pattern = base != nullptr ? base : std::filesystem::temp_directory_path().string();
+  pattern += "/tallystick-test-XXXXXX";
+  TALLY_ASSERT(::mkdtemp(pattern.data()) != nullptr);
+  path_ = pattern;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace tallystick
