@@ -17,7 +17,7 @@ import sys
 import source_tree
 
 TOP_FILE = re.compile(r"[\w.-]+\.(h|cc|py|md|build|txt|supp|in)$|LICENSE$")
-TEST_CASE = re.compile(r"([A-Z]\w+)\.([A-Z]\w+)$")
+TEST_CASE = re.compile(r"([A-Z]\w*[a-z]\w*)\.([A-Z]\w*[a-z]\w*)$")
 # The folder of test data lies beside the tree; only the document on testing says so.
 DATA_FOLDER = re.compile(r"\.\./shared\b")
 DATA_FOLDER_DOCUMENTS = ("docs/testing.md",)
