@@ -1,6 +1,8 @@
 // The image of an entity as the sets (or, for plain keys, kv) column family holds it: its fact sets
-// (a sparse set whole, a chunked one as the directory of its chunks), the second copy of its counter
-// parts, or its plain string. Layout per byte in docs/formats/entity-image.md.
+// (a sparse set whole, a chunked one as the directory of its chunks), the second copy of its
+// counter parts, or its plain string. Layout per byte in docs/formats/entity-image.md.
+//
+// Pure and thread-safe.
 #pragma once
 
 #include <tallystick/result.h>
@@ -36,8 +38,11 @@ struct EntityImage {
   std::string_view plain_value;        // of a plain string
 };
 
+// Writes sets by metric and counter parts by slot, in ascending order; each name at most once
+// (asserted). Plain fields that the plain type does not have must be zero (asserted).
 std::string EncodeEntityImage(std::string_view key, const EntityImage& image);
-// Views point into `value`. kCorruption or kUnsupportedFormat.
+// Takes any bytes. Views point into `value`. kCorruption or kUnsupportedFormat, by name; *image is
+// then of no use. Set headers are handed on unread: FactSet::DecodeHeader validates them.
 Status DecodeEntityImage(std::string_view key, std::string_view value, EntityImage* image);
 
 }  // namespace tallystick
