@@ -1,0 +1,60 @@
+// Proves that a server killed at any moment has lost no acknowledged write, and that its counts are
+// exactly its facts.
+//
+// Clients own their facts, strings and counters, so that each value read back after a restart must
+// be the acknowledged one, or one that an unanswered request would have made. Records, counts and
+// COUNT.VERIFY must agree with the facts. Modes always and everysec in turn.
+// TALLYSTICK_TEST_KILLS sets the number of kills of each test.
+#include "tests/crash/crash_loop.h"
+
+#include <gtest/gtest.h>
+
+namespace tallystick::test {
+namespace {
+
+CrashLoopOptions Options(const TemporaryDirectory& directory, std::string_view name) {
+  CrashLoopOptions options;
+  options.server.binary = TallystickBinary();
+  options.server.directory = directory.path();
+  options.seed = TestSeed(name);
+  options.modes = {{"--durability", "always"}, {"--durability", "everysec"}};
+  return options;
+}
+
+// Runs `kills` lives; what each ends by, moment(i) says.
+template <typename MomentOf>
+void RunLives(std::string_view name, MomentOf moment, uint64_t kills) {
+  if (TallystickBinary().empty()) GTEST_SKIP() << "TALLYSTICK_SERVER names no program";
+  TemporaryDirectory directory(name);
+  CrashLoop loop(Options(directory, name));
+  bool good = true;
+  for (uint64_t i = 0; good && i < kills; ++i) good = loop.KillOnce(moment(i));
+  good = good && loop.Finish();
+  std::printf("%s\n", loop.report().Summary().c_str());
+  for (const std::string& problem : loop.report().problems) ADD_FAILURE() << problem;
+  EXPECT_TRUE(good);
+  if (!good) directory.Keep();
+  EXPECT_GT(loop.report().acknowledged, 0u);
+}
+
+uint64_t Kills(uint64_t quick) {
+  return NumberFromEnvironment("TALLYSTICK_TEST_KILLS", quick);
+}
+
+TEST(CrashLoopTest, KilledUnderLoad) {
+  RunLives(
+      "crash-load", [](uint64_t) { return KillMoment::kLoad; }, Kills(4));
+}
+
+TEST(CrashLoopTest, KilledWhileItStarts) {
+  RunLives(
+      "crash-start", [](uint64_t) { return KillMoment::kStart; }, Kills(2));
+}
+
+TEST(CrashLoopTest, KilledWhileItStops) {
+  RunLives(
+      "crash-stop", [](uint64_t) { return KillMoment::kStop; }, Kills(2));
+}
+
+}  // namespace
+}  // namespace tallystick::test
