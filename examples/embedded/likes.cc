@@ -49,7 +49,8 @@ int Run(tallystick::Engine& engine) {
   std::printf("views: %lld\n", static_cast<long long>(*views));
 
   // After Sync every change above is folded and its record is written.
-  if (const auto status = engine.Sync(std::array{article}); !status.ok()) return Failed("sync", status);
+  if (const auto status = engine.Sync(std::array{article}); !status.ok())
+    return Failed("sync", status);
   const auto counts = engine.GetCounts(article);
   if (!counts) return Failed("counts", counts.error());
   const auto& slots = engine.Slots(article.etype);
