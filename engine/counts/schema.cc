@@ -128,4 +128,8 @@ const std::vector<SlotSpec>& Schema::Slots(std::string_view etype) const {
   return types.front().etype == kEveryOtherType ? types.front().slots : kNone;
 }
 
+Result<EntityTypeSpec> ParseEntityType(std::string_view etype, std::string_view slots) {
+  return Schema::ParseType(etype, slots);
+}
+
 }  // namespace tallystick

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tallystick/export.h>
+#include <tallystick/result.h>
 #include <tallystick/types.h>
 
 #include <array>
@@ -43,6 +44,13 @@ enum class CountSource : uint8_t {
   kRecord,  // the stored record plus what was folded since
   kFacts,   // computed from facts because the record was missing or damaged; it is being rewritten
 };
+
+// One line of a schema in a configuration file: entity type and slots, as
+// "like:facts fav:facts comment:facts+counter followers=follow:facts view:counter:8", that is
+// name[=metric][:facts|counter|facts+counter][:width], separated by blanks or commas; facts and 4 when
+// left out. kInvalidArgument says what to mend.
+TALLYSTICK_EXPORT Result<EntityTypeSpec> ParseEntityType(std::string_view etype,
+                                                         std::string_view slots);
 
 // The counts of one entity, in slot order. Values are exact signed 64-bit; only the SDS image clamps.
 struct Counts {
