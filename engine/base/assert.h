@@ -1,5 +1,5 @@
-// Assertions. TALLY_ASSERT stays on in release: a broken invariant stops the process before anything
-// wrong is persisted. TALLY_DCHECK is for checks that cost more than the code they guard.
+// Assertions. TALLY_ASSERT stays on in release: a broken invariant stops the process before
+// anything wrong is persisted. TALLY_DCHECK is for checks that cost more than the code they guard.
 #pragma once
 
 namespace tallystick {
@@ -8,9 +8,9 @@ namespace tallystick {
 
 }  // namespace tallystick
 
-#define TALLY_ASSERT(expression)                                                  \
-  (__builtin_expect(static_cast<bool>(expression), 1)                             \
-       ? static_cast<void>(0)                                                     \
+#define TALLY_ASSERT(expression)                      \
+  (__builtin_expect(static_cast<bool>(expression), 1) \
+       ? static_cast<void>(0)                         \
        : ::tallystick::AssertionFailed(#expression, __FILE__, __LINE__))
 
 #ifdef NDEBUG

@@ -18,12 +18,15 @@ uint64_t Hash64(std::string_view bytes, uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
-void SealRecord(std::string_view key, std::string* body) { PutU64(body, RecordChecksum(key, *body)); }
+void SealRecord(std::string_view key, std::string* body) {
+  PutU64(body, RecordChecksum(key, *body));
+}
 
 bool OpenRecord(std::string_view key, std::string_view sealed, std::string_view* body) {
   if (sealed.size() < 8) return false;
   const std::string_view inner = sealed.substr(0, sealed.size() - 8);
-  if (LoadBigEndian<uint64_t>(sealed.data() + inner.size()) != RecordChecksum(key, inner)) return false;
+  if (LoadBigEndian<uint64_t>(sealed.data() + inner.size()) != RecordChecksum(key, inner))
+    return false;
   *body = inner;
   return true;
 }

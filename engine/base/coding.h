@@ -25,9 +25,15 @@ inline void PutBigEndian(std::string* out, T value) {
   std::memcpy(bytes, &swapped, sizeof(T));
   out->append(bytes, sizeof(T));
 }
-inline void PutU16(std::string* out, uint16_t v) { PutBigEndian(out, v); }
-inline void PutU32(std::string* out, uint32_t v) { PutBigEndian(out, v); }
-inline void PutU64(std::string* out, uint64_t v) { PutBigEndian(out, v); }
+inline void PutU16(std::string* out, uint16_t v) {
+  PutBigEndian(out, v);
+}
+inline void PutU32(std::string* out, uint32_t v) {
+  PutBigEndian(out, v);
+}
+inline void PutU64(std::string* out, uint64_t v) {
+  PutBigEndian(out, v);
+}
 
 template <typename T>
 inline T LoadBigEndian(const char* bytes) {
@@ -50,7 +56,9 @@ inline void PutVarint(std::string* out, uint64_t value) {
 inline uint64_t ZigZag(int64_t v) {
   return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63);
 }
-inline int64_t UnZigZag(uint64_t v) { return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1); }
+inline int64_t UnZigZag(uint64_t v) {
+  return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1);
+}
 
 inline void PutBytes(std::string* out, std::string_view bytes) {
   PutVarint(out, bytes.size());

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace tallystick {
@@ -62,6 +63,10 @@ class ThreadExecutor final : public Executor {
 };
 
 }  // namespace
+
+uint32_t Executor::Cores() {
+  return std::max(1u, std::thread::hardware_concurrency());
+}
 
 Executor* Executor::Threads() {
   static ThreadExecutor executor;

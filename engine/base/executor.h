@@ -11,7 +11,8 @@ namespace tallystick {
 
 class BackgroundTask {
  public:
-  virtual ~BackgroundTask() = default;  // stops: returns when the function is not running and never will be
+  virtual ~BackgroundTask() =
+      default;  // stops: returns when the function is not running and never will be
   // Cuts the present rest short. Any thread; cheap when the task is already awake.
   virtual void Wake() = 0;
 };
@@ -19,12 +20,15 @@ class BackgroundTask {
 class Executor {
  public:
   virtual ~Executor() = default;
-  // `run` returns microseconds to rest before the next run. `name` (at most 15 bytes) labels the thread.
+  // `run` returns microseconds to rest before the next run. `name` (at most 15 bytes) labels the
+  // thread.
   virtual std::unique_ptr<BackgroundTask> Start(const std::string& name,
                                                 std::function<uint64_t()> run) = 0;
 
   // One thread per task. Never deleted.
   static Executor* Threads();
+  // Threads that can run at once; at least 1.
+  static uint32_t Cores();
 };
 
 }  // namespace tallystick

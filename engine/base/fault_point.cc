@@ -62,7 +62,8 @@ void FaultPoints::Arm(std::string_view name, Action action, uint64_t from_hit) {
 
 void FaultPoints::Disarm(std::string_view name) {
   MutexLock lock(registry().mutex);
-  if (const auto it = registry().armed.find(name); it != registry().armed.end()) registry().armed.erase(it);
+  if (const auto it = registry().armed.find(name); it != registry().armed.end())
+    registry().armed.erase(it);
 }
 
 void FaultPoints::DisarmAll() {

@@ -1,7 +1,8 @@
 // Named places where tests make things go wrong. Compiled in only with -Dfault_points=true; in a
 // release build TALLY_FAULT_POINT is the constant false.
 //
-//   if (TALLY_FAULT_POINT("commit.before_write")) return Status::Error(StatusCode::kIoError, "injected");
+//   if (TALLY_FAULT_POINT("commit.before_write")) return Status::Error(StatusCode::kIoError,
+//   "injected");
 //
 // Armed by FaultPoints::Arm or, in a child process, by the environment variable TALLYSTICK_FAULTS:
 // "name=fail", "name=kill@3" (SIGKILL at the third hit), "name=fail@2" (from the second hit on),

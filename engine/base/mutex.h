@@ -37,12 +37,19 @@ class TALLY_CAPABILITY("mutex") Mutex {
 class TALLY_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) TALLY_ACQUIRE(mutex) : mutex_(mutex) { mutex_.Lock(); }
-  ~MutexLock() TALLY_RELEASE() { mutex_.Unlock(); }
+  ~MutexLock() TALLY_RELEASE() {
+    if (held_) mutex_.Unlock();
+  }
+  void Release() TALLY_RELEASE() {  // before the end of the scope
+    mutex_.Unlock();
+    held_ = false;
+  }
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
  private:
   Mutex& mutex_;
+  bool held_ = true;
 };
 
 // Waits may wake for no reason: always test the condition in a loop.

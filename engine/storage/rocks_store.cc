@@ -184,6 +184,16 @@ class RocksStore final : public Store {
     return Guarded(db_->db()->Flush(rocksdb::FlushOptions(), all), "flush of memtables");
   }
 
+  uint64_t ApproximateBytes(ColumnFamily cf, std::string_view lower, std::string_view upper) override {
+    const rocksdb::Range range(ToSlice(lower), ToSlice(upper));
+    rocksdb::SizeApproximationOptions options;
+    options.include_memtables = true;
+    uint64_t bytes = 0;
+    const rocksdb::Status status =
+        db_->db()->GetApproximateSizes(options, db_->handle(cf), &range, 1, &bytes);
+    return status.ok() ? bytes : 0;
+  }
+
   StoreStats GetStats() override {
     StoreStats stats;
     stats.wal_bytes = WalBytes();

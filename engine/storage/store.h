@@ -85,6 +85,8 @@ class Store {
   virtual Status DropRange(ColumnFamily cf, std::string_view lower, std::string_view upper) = 0;
   // Memtables to files (used by tests and before a clean close).
   virtual Status Flush() = 0;
+  // Bytes on disk of [lower, upper), memtables included; an estimate.
+  virtual uint64_t ApproximateBytes(ColumnFamily cf, std::string_view lower, std::string_view upper) = 0;
   // Lists one directory, no other I/O.
   virtual StoreStats GetStats() = 0;
 };

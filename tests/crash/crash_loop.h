@@ -32,7 +32,6 @@ struct CrashLoopOptions {
 struct CrashLoopReport {
   std::vector<std::string> problems;
   uint64_t kills = 0;
-  uint64_t fault_deaths = 0;  // of the kills: the server's own, at an armed fault point
   uint64_t acknowledged = 0;  // writes
   uint64_t refused = 0;
   uint64_t cells = 0;  // compared after restarts
@@ -51,8 +50,6 @@ class CrashLoop {
   // One life that ends by itself, at an armed fault point. Ends without a kill after `patience`
   // acknowledged writes when the point is never reached. False on a problem.
   bool DieAtFault(const std::string& faults, uint64_t patience);
-  // Start, read everything back, and kill without load.
-  bool Check();
   // Start, read everything back, stop cleanly by SIGTERM, start, read everything back.
   bool Finish();
 

@@ -47,12 +47,13 @@ enum class CountSource : uint8_t {
 
 // One line of a schema in a configuration file: entity type and slots, as
 // "like:facts fav:facts comment:facts+counter followers=follow:facts view:counter:8", that is
-// name[=metric][:facts|counter|facts+counter][:width], separated by blanks or commas; facts and 4 when
-// left out. kInvalidArgument says what to mend.
+// name[=metric][:facts|counter|facts+counter][:width], separated by blanks or commas; facts and 4
+// when left out. kInvalidArgument says what to mend.
 TALLYSTICK_EXPORT Result<EntityTypeSpec> ParseEntityType(std::string_view etype,
                                                          std::string_view slots);
 
-// The counts of one entity, in slot order. Values are exact signed 64-bit; only the SDS image clamps.
+// The counts of one entity, in slot order. Values are exact signed 64-bit; only the SDS image
+// clamps.
 struct Counts {
   uint32_t slots = 0;
   std::array<int64_t, kSlotsMax> values{};
@@ -63,9 +64,9 @@ struct Counts {
 // The proof: record + pending = facts + counter part, per slot.
 struct VerifiedSlot {
   std::string name;
-  int64_t record = 0;        // as stored in RocksDB
-  int64_t pending = 0;       // folded or in flight since the record was written
-  int64_t facts = 0;         // recounted from the members, not from kept cardinalities
+  int64_t record = 0;   // as stored in RocksDB
+  int64_t pending = 0;  // folded or in flight since the record was written
+  int64_t facts = 0;    // recounted from the members, not from kept cardinalities
   int64_t counter_part = 0;
   bool ok() const { return record + pending == facts + counter_part; }
 };

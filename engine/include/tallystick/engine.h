@@ -10,10 +10,10 @@
 // Thread-safety: every call may be made from any thread at any time between Open and Close.
 // Ownership: arguments are only read during the call; results are copies.
 // Errors: a call that fails with any code but kReadOnly has changed nothing. kReadOnly answers two
-// situations: refused because the engine already was read-only (nothing changed), or the write's own
-// journal batch failed: then it is in doubt, visible to readers until the restart that decides it.
-// Cost: a call on a resident set takes a short lock on one shard (under a microsecond). The first
-// touch of an entity or chunk that is only on disk reads it from RocksDB, outside the lock.
+// situations: refused because the engine already was read-only (nothing changed), or the write's
+// own journal batch failed: then it is in doubt, visible to readers until the restart that decides
+// it. Cost: a call on a resident set takes a short lock on one shard (under a microsecond). The
+// first touch of an entity or chunk that is only on disk reads it from RocksDB, outside the lock.
 #pragma once
 
 #include <tallystick/counts.h>
@@ -34,13 +34,14 @@ namespace tallystick {
 
 // One fact set (or plain key) as Engine::List reports it.
 struct Listed {
-  std::string etype;   // "" for a plain key
-  std::string eid;     // the whole key for a plain key
-  std::string metric;  // "" for a plain string
+  std::string etype;                   // "" for a plain key
+  std::string eid;                     // the whole key for a plain key
+  std::string metric;                  // "" for a plain string
   PlainType plain = PlainType::kNone;  // set for plain keys
   SetLabels labels;
   uint64_t cardinality = 0;
-  std::vector<uint64_t> chunks;  // numbers of the chunks with a member, ascending; empty for plain keys
+  std::vector<uint64_t>
+      chunks;  // numbers of the chunks with a member, ascending; empty for plain keys
 };
 
 // Which entities Engine::List walks. An empty filter walks everything.
@@ -65,16 +66,17 @@ struct PlainSetOutcome {
 
 struct PlainInfo {
   PlainType type = PlainType::kNone;
-  uint64_t expire_at_ms = 0;   // 0: never
-  uint64_t string_bytes = 0;   // length as a Redis string; 0 for a set
+  uint64_t expire_at_ms = 0;  // 0: never
+  uint64_t string_bytes = 0;  // length as a Redis string; 0 for a set
 };
 
 class TALLYSTICK_EXPORT Engine {
  public:
-  // Opens or creates a directory. Work is proportional to the number of files and partitions, not to
-  // the data; journal tails are replayed on first touch or in the background. Errors: kLocked (another
-  // process), kDataLoss (durable journal is missing; the message names partition and offsets),
-  // kUnsupportedFormat, kInvalidArgument (options that contradict the directory), kCorruption, kIoError.
+  // Opens or creates a directory. Work is proportional to the number of files and partitions, not
+  // to the data; journal tails are replayed on first touch or in the background. Errors: kLocked
+  // (another process), kDataLoss (durable journal is missing; the message names partition and
+  // offsets), kUnsupportedFormat, kInvalidArgument (options that contradict the directory),
+  // kCorruption, kIoError.
   static Result<std::unique_ptr<Engine>> Open(const Options& options);
 
   // Closes without error reporting; call Close() first to learn whether all was written.
@@ -86,13 +88,14 @@ class TALLYSTICK_EXPORT Engine {
   // other call may be running or follow. Idempotent.
   virtual Status Close() = 0;
 
-  // ---- Facts -------------------------------------------------------------------------------------
+  // ---- Facts
+  // -------------------------------------------------------------------------------------
 
-  // Runs ops in order, as one batch: grouped by shard (operations on one key keep their order), each
-  // shard locked once. outcomes.size() must equal ops.size(); each op succeeds or fails by itself.
-  // Waits as options say before returning; with kMemory pass a ticket to wait later. The returned
-  // Status reports a failure of that wait (kReadOnly); per-op errors are in outcomes. `ticket` may be
-  // null. In mode always the ticket also covers state that was only read.
+  // Runs ops in order, as one batch: grouped by shard (operations on one key keep their order),
+  // each shard locked once. outcomes.size() must equal ops.size(); each op succeeds or fails by
+  // itself. Waits as options say before returning; with kMemory pass a ticket to wait later. The
+  // returned Status reports a failure of that wait (kReadOnly); per-op errors are in outcomes.
+  // `ticket` may be null. In mode always the ticket also covers state that was only read.
   virtual Status Apply(std::span<const FactOp> ops, std::span<FactOutcome> outcomes,
                        const WriteOptions& options = {}, Ticket* ticket = nullptr) = 0;
 
@@ -104,7 +107,8 @@ class TALLYSTICK_EXPORT Engine {
 
   // Clears every member in range, as one event. Returns how many were cleared. O(members + chunks).
   virtual Result<uint64_t> ClearRange(const FactKey& key, UidRange range,
-                                      const WriteOptions& options = {}, Ticket* ticket = nullptr) = 0;
+                                      const WriteOptions& options = {},
+                                      Ticket* ticket = nullptr) = 0;
 
   // Number of members, in all or within range. O(1) for the whole set or whole chunks.
   virtual Result<uint64_t> Cardinality(const FactKey& key, UidRange range = {},
@@ -137,7 +141,8 @@ class TALLYSTICK_EXPORT Engine {
   };
   virtual Result<SetInfo> GetSetInfo(const FactKey& key, Ticket* ticket = nullptr) = 0;
 
-  // ---- Counts ------------------------------------------------------------------------------------
+  // ---- Counts
+  // ------------------------------------------------------------------------------------
 
   // Counts of one entity as far as folded. An unknown entity has zeros and source kNone.
   virtual Result<Counts> GetCounts(const EntityKey& entity, Ticket* ticket = nullptr) = 0;
@@ -148,39 +153,45 @@ class TALLYSTICK_EXPORT Engine {
   virtual Result<std::string> GetRecord(const EntityKey& entity, Ticket* ticket = nullptr) = 0;
   // Adds delta to the counter part of a slot; returns the slot's new value (facts + counter part).
   // Errors: kInvalidArgument (no such slot, or it has no counter part), kOverflow.
-  virtual Result<int64_t> AddToCounter(const EntityKey& entity, std::string_view slot, int64_t delta,
-                                       const WriteOptions& options = {}, Ticket* ticket = nullptr) = 0;
+  virtual Result<int64_t> AddToCounter(const EntityKey& entity, std::string_view slot,
+                                       int64_t delta, const WriteOptions& options = {},
+                                       Ticket* ticket = nullptr) = 0;
 
-  // Returns once every change acknowledged before the call is folded and (for the entities given, or
-  // all when empty) its record is written. kTimedOut after timeout_ms (negative: never).
+  // Returns once every change acknowledged before the call is folded and (for the entities given,
+  // or all when empty) its record is written. kTimedOut after timeout_ms (negative: never).
   virtual Status Sync(std::span<const EntityKey> entities = {}, int32_t timeout_ms = -1) = 0;
   // Recounts the members, reads the record from RocksDB, and compares. O(members).
   virtual Result<Verification> Verify(const EntityKey& entity) = 0;
   // Computes the counts anew from facts and counter parts, as an event through the ring.
-  virtual Result<RebuildOutcome> Rebuild(const EntityKey& entity, const WriteOptions& options = {}) = 0;
+  virtual Result<RebuildOutcome> Rebuild(const EntityKey& entity,
+                                         const WriteOptions& options = {}) = 0;
 
   // The slots of an entity type, in order.
   virtual const std::vector<SlotSpec>& Slots(std::string_view etype) const = 0;
 
-  // ---- Plain keys --------------------------------------------------------------------------------
-  // Strings with expiry. Plain sets and bitmaps are fact sets with etype "" (see EntityKey): writing
-  // one where a string lives is kWrongType, except bits on a string, which change its bytes.
+  // ---- Plain keys
+  // -------------------------------------------------------------------------------- Strings with
+  // expiry. Plain sets and bitmaps are fact sets with etype "" (see EntityKey): writing one where a
+  // string lives is kWrongType, except bits on a string, which change its bytes.
 
   virtual Result<PlainSetOutcome> PlainSet(std::string_view key, std::string_view value,
                                            const PlainSetOptions& set = {},
-                                           const WriteOptions& options = {}, Ticket* ticket = nullptr) = 0;
+                                           const WriteOptions& options = {},
+                                           Ticket* ticket = nullptr) = 0;
   // nullopt: no such key. A bitmap is returned as its bytes. kWrongType on a set.
-  virtual Result<std::optional<std::string>> PlainGet(std::string_view key, Ticket* ticket = nullptr) = 0;
+  virtual Result<std::optional<std::string>> PlainGet(std::string_view key,
+                                                      Ticket* ticket = nullptr) = 0;
   virtual Result<PlainInfo> GetPlainInfo(std::string_view key, Ticket* ticket = nullptr) = 0;
   // Deletes a key of any plain type; whether it existed.
   virtual Result<bool> PlainDelete(std::string_view key, const WriteOptions& options = {},
                                    Ticket* ticket = nullptr) = 0;
 
-  // ---- Everything --------------------------------------------------------------------------------
+  // ---- Everything
+  // --------------------------------------------------------------------------------
 
-  // Walks fact sets and plain keys in an unspecified but stable order, at least `hint` per call unless
-  // the end is near. Returns the cursor to go on with, 0 at the end. What stays during the whole walk
-  // is seen at least once. The cursor fits 53 bits. Loads the index of what it walks.
+  // Walks fact sets and plain keys in an unspecified but stable order, at least `hint` per call
+  // unless the end is near. Returns the cursor to go on with, 0 at the end. What stays during the
+  // whole walk is seen at least once. The cursor fits 53 bits. Loads the index of what it walks.
   virtual Result<uint64_t> List(uint64_t cursor, size_t hint, const ListFilter& filter,
                                 std::vector<Listed>* out) = 0;
 
@@ -191,7 +202,8 @@ class TALLYSTICK_EXPORT Engine {
   virtual Status Wait(const Ticket& ticket, WaitFor wait) = 0;
   // Calls back once, from this thread at once or later from an engine thread. The callback must be
   // short and must not call the engine.
-  virtual void OnReady(const Ticket& ticket, WaitFor wait, std::function<void(const Status&)> done) = 0;
+  virtual void OnReady(const Ticket& ticket, WaitFor wait,
+                       std::function<void(const Status&)> done) = 0;
 
   // Writes snapshots and records of all that is dirty, and moves the checkpoint up.
   virtual Status Checkpoint() = 0;

@@ -29,7 +29,8 @@ class TALLYSTICK_EXPORT Logger {
 };
 
 struct Options {
-  // Directory of the data; made (mode 0700) when missing and create_if_missing. One process at a time.
+  // Directory of the data; made (mode 0700) when missing and create_if_missing. One process at a
+  // time.
   std::string dir;
   bool create_if_missing = true;
   Durability durability = Durability::kEverySec;  // may change while open: Engine::SetDurability
@@ -40,17 +41,21 @@ struct Options {
   uint32_t partitions = 0;  // default 16; power of two, 1 to shards
   SchemaSpec schema;        // default SchemaSpec::Default()
 
-  uint32_t ring_events_per_shard = 512;   // events in flight of one shard before writers wait; 1 to 32768
-  int32_t busy_timeout_ms = 1000;         // patience of a writer before kBusy; 0 to 3,600,000
-  uint32_t aggregator_threads = 0;        // 0: half of the cores, at least 1
-  uint32_t flush_interval_ms = 200;       // record write-back window; 1 to 3,600,000
-  uint32_t flush_threshold_events = 65536;// folded events of a partition that flush before the window ends
-  uint32_t checkpoint_interval_ms = 5000; // how often dirty sets are written as snapshots
-  uint64_t journal_tail_bytes_max = 256u << 20;   // a longer replay tail forces the checkpoint
-  uint64_t journal_retention_ms = 7ull * 24 * 3600 * 1000;  // replayable history, never past the checkpoint
+  uint32_t ring_events_per_shard =
+      512;                          // events in flight of one shard before writers wait; 1 to 32768
+  int32_t busy_timeout_ms = 1000;   // patience of a writer before kBusy; 0 to 3,600,000
+  uint32_t aggregator_threads = 0;  // 0: half of the cores, at least 1
+  uint32_t flush_interval_ms = 200;  // record write-back window; 1 to 3,600,000
+  uint32_t flush_threshold_events =
+      65536;  // folded events of a partition that flush before the window ends
+  uint32_t checkpoint_interval_ms = 5000;        // how often dirty sets are written as snapshots
+  uint64_t journal_tail_bytes_max = 256u << 20;  // a longer replay tail forces the checkpoint
+  uint64_t journal_retention_ms =
+      7ull * 24 * 3600 * 1000;  // replayable history, never past the checkpoint
   uint64_t journal_retention_bytes = 4ull << 30;
 
-  // Open although durable journal has vanished; what it touched is marked for a recount. Never a default.
+  // Open although durable journal has vanished; what it touched is marked for a recount. Never a
+  // default.
   bool accept_loss = false;
   // Load the whole index in the background after opening. Off only to measure lazy loading.
   bool warm_up = true;

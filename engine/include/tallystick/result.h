@@ -12,7 +12,9 @@ using Result = tl::expected<T, Status>;
 
 using Failure = tl::unexpected<Status>;
 
-inline Failure Fail(Status status) { return Failure(std::move(status)); }
+inline Failure Fail(Status status) {
+  return Failure(std::move(status));
+}
 inline Failure Fail(StatusCode code, std::string message) {
   return Failure(Status::Error(code, std::move(message)));
 }

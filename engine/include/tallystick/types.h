@@ -15,15 +15,16 @@
 
 namespace tallystick {
 
-inline constexpr size_t kNameBytesMax = 64;        // etype, metric, slot: [A-Za-z0-9_-]{1,64}
-inline constexpr size_t kEidBytesMax = 512;        // eid: any non-empty bytes
-inline constexpr size_t kPlainKeyBytesMax = 65536; // plain keys; Redis's own limit is 512 MB
+inline constexpr size_t kNameBytesMax = 64;         // etype, metric, slot: [A-Za-z0-9_-]{1,64}
+inline constexpr size_t kEidBytesMax = 512;         // eid: any non-empty bytes
+inline constexpr size_t kPlainKeyBytesMax = 65536;  // plain keys; Redis's own limit is 512 MB
 inline constexpr size_t kPlainValueBytesMax = 512u << 20;
-inline constexpr uint64_t kPlainBitMax = 4294967295;  // last bit offset of a plain bitmap, as in Redis
-inline constexpr size_t kSlotsMax = 16;            // slots of one entity type
-inline constexpr size_t kMetricsMax = 250;         // distinct metric names of one engine
-inline constexpr size_t kEntityTypesMax = 60000;   // distinct entity types of one engine
-inline constexpr uint32_t kChunkBits = 32768;      // uids of one chunk; chunk number = uid / kChunkBits
+inline constexpr uint64_t kPlainBitMax =
+    4294967295;                                   // last bit offset of a plain bitmap, as in Redis
+inline constexpr size_t kSlotsMax = 16;           // slots of one entity type
+inline constexpr size_t kMetricsMax = 250;        // distinct metric names of one engine
+inline constexpr size_t kEntityTypesMax = 60000;  // distinct entity types of one engine
+inline constexpr uint32_t kChunkBits = 32768;  // uids of one chunk; chunk number = uid / kChunkBits
 
 // What is acted on. An etype of "" is the plain keyspace: eid is then the whole key
 // (up to kPlainKeyBytesMax) and only the metrics kPlainSetMetric and kPlainBitsMetric exist.

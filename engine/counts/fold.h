@@ -1,0 +1,53 @@
+// The fold: what one event does to an entity's counts and, on replay, to its facts.
+//
+// Pure. The live path changes facts first and counts when the event is journaled; replay does both
+// from the same event, with the code that stands here, so the two cannot differ.
+#pragma once
+
+#include "engine/counts/bucket.h"
+#include "engine/counts/catalog.h"
+#include "engine/counts/sds_record.h"
+#include "engine/facts/entity.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tallystick {
+
+// An event as the fold sees it, whether it comes from the ring or from the journal.
+struct FoldInput {
+  EventKind kind = EventKind::kFlip;
+  uint8_t metric = 0;
+  uint64_t sequence = 0;
+  int64_t delta = 0;
+  std::string_view payload;  // of kReset
+};
+
+// Slot that an event of this kind and metric moves, or kNoSlot.
+uint8_t SlotOf(const EtypeInfo& etype, EventKind kind, uint8_t metric);
+
+// Moves the sums. False when a reset's payload is malformed. `was_in_flight`: the event's delta had
+// been added to in_flight when it was pushed.
+bool FoldInto(const EtypeInfo& etype, const Catalog& catalog, const FoldInput& event,
+              bool was_in_flight, SlotSums* sums);
+
+// The counts that facts and counter parts give now: value and counter part per slot.
+void SumsFromFacts(const EtypeInfo& etype, const Entity& entity, SlotSums* sums);
+
+// A bucket for a quiet entity, true up to `sequence`.
+void EnsureBucket(const EtypeInfo& etype, Entity& entity, uint64_t sequence);
+
+// The record to store now, and the sequence up to which it is true.
+CountRecord RecordOf(const EtypeInfo& etype, const Entity& entity);
+
+// ---- Facts, shared by the live path and replay. -------------------------------------------------
+void JoinLabels(SetLabels add, SetLabels* labels);
+// After a member of a plain set or bitmap flipped: the key has that type now, or (an empty set) is
+// gone.
+void NotePlainFlip(Entity& entity, uint8_t metric, uint64_t uid);
+void BecomePlainString(Entity& entity, std::string_view value, uint64_t expire_at_ms);
+void BecomeNothing(Entity& entity);  // plain delete: the orphans of its sets are remembered
+
+}  // namespace tallystick

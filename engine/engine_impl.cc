@@ -1,0 +1,962 @@
+#include "engine/engine_impl.h"
+
+#include "engine/base/assert.h"
+#include "engine/counts/fold.h"
+#include "engine/plain_string.h"
+#include "engine/storage/key_codec.h"
+
+#include <algorithm>
+
+namespace tallystick {
+namespace {
+
+constexpr size_t kReadBitsMax = 64u << 20;
+constexpr size_t kListSlice = 256;
+
+bool LivePlain(const PlainState& plain, uint64_t now_ms) {
+  return plain.type != PlainType::kNone && (plain.expire_at_ms == 0 || plain.expire_at_ms > now_ms);
+}
+
+}  // namespace
+
+// ---- Single forms
+// --------------------------------------------------------------------------------
+
+namespace {
+
+Result<FactOutcome> ApplySingle(Engine* engine, FactOpKind kind, const FactKey& key, uint64_t uid,
+                                const WriteOptions& options) {
+  if (Status s = CheckFactKey(key); !s.ok()) return Fail(std::move(s));
+  const FactOp op{kind, {}, key, uid};
+  FactOutcome outcome;
+  if (Status s = engine->Apply({&op, 1}, {&outcome, 1}, options); !s.ok())
+    return Fail(std::move(s));
+  if (outcome.error != StatusCode::kOk) {
+    return Fail(outcome.error,
+                "the operation was refused: " + std::string(StatusCodeName(outcome.error)));
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Result<FactOutcome> Engine::Set(const FactKey& key, uint64_t uid, const WriteOptions& options) {
+  return ApplySingle(this, FactOpKind::kSet, key, uid, options);
+}
+Result<FactOutcome> Engine::Clear(const FactKey& key, uint64_t uid, const WriteOptions& options) {
+  return ApplySingle(this, FactOpKind::kClear, key, uid, options);
+}
+Result<FactOutcome> Engine::Toggle(const FactKey& key, uint64_t uid, const WriteOptions& options) {
+  return ApplySingle(this, FactOpKind::kToggle, key, uid, options);
+}
+Result<bool> Engine::Has(const FactKey& key, uint64_t uid) {
+  const auto outcome = ApplySingle(this, FactOpKind::kHas, key, uid, {});
+  if (!outcome) return Failure(outcome.error());
+  return outcome->after;
+}
+
+// ---- Opening and closing
+// -------------------------------------------------------------------------
+
+Result<std::unique_ptr<Engine>> Engine::Open(const Options& options) {
+  return OpenEngine(options, {});
+}
+
+Result<std::unique_ptr<Engine>> OpenEngine(const Options& options, const Environment& environment) {
+  Log log(options.logger);
+  const uint64_t started_us = environment.clock->MonotonicUs();
+  auto directory =
+      OpenDirectory(options, environment.clock, environment.random, environment.file_system, log);
+  if (!directory) return Failure(directory.error());
+  return std::unique_ptr<Engine>(
+      new EngineImpl(options, environment, std::move(log), std::move(*directory), started_us));
+}
+
+EngineImpl::EngineImpl(const Options& options, const Environment& environment, Log log,
+                       OpenedDirectory directory, uint64_t opened_at_us)
+    : environment_(environment),
+      directory_lock_(std::move(directory.lock)),
+      state_(options, environment.clock, std::move(log), std::move(directory.store),
+             std::move(*directory.schema), directory.database, directory.epoch),
+      replay_(&state_, directory.checkpoints),
+      loader_(&state_),
+      committer_(&state_, [this] { disk_sync_.NoteJournaled(); }),
+      disk_sync_(&state_, &committer_, std::move(directory.watermark), directory.watermark_serial),
+      write_path_(&state_, &committer_, &loader_, &replay_,
+                  [this](uint32_t partition) {
+                    if (!aggregators_.empty())
+                      aggregators_[partition % aggregators_.size()]->task->Wake();
+                  }),
+      persister_(&state_, &committer_, &loader_) {
+  bool has_shards = true;
+  for (uint32_t i = 0; i < state_.partitions.size(); ++i) {
+    Partition& p = *state_.partitions[i];
+    MutexLock persist(p.persist);
+    MutexLock lock(p.consumer);
+    p.next_offset = directory.journal_ends[i];
+    p.checkpoint_offset = directory.checkpoints[i].offset;
+    p.journaled_offset = p.next_offset;
+    p.durable_offset = p.next_offset;
+    p.tail_start = p.checkpoint_offset;
+    has_shards = has_shards && p.next_offset == 0;
+  }
+  if (has_shards) {
+    // Nothing was ever written: absence is known without asking the store.
+    for (uint32_t i = 0; i < state_.shards.size(); ++i) {
+      if (!replay_.Ensure(state_.PartitionOf(i)).ok()) continue;
+      MutexLock lock(state_.shard(i).mutex);
+      state_.shard(i).index_complete = true;
+      state_.shards_indexed.fetch_add(1);
+    }
+  }
+  state_.counters.recovery_us = state_.clock->MonotonicUs() - opened_at_us;
+  StartBackground();
+}
+
+EngineImpl::~EngineImpl() {
+  if (const Status s = Close(); !s.ok()) state_.log.Error("close: " + s.ToString());
+}
+
+void EngineImpl::StartBackground() {
+  disk_sync_.Start(environment_.executor);
+  uint32_t threads = state_.options.aggregator_threads;
+  if (threads == 0) threads = std::max(1u, Executor::Cores() / 2);
+  threads = std::min<uint32_t>(threads, static_cast<uint32_t>(state_.partitions.size()));
+  for (uint32_t i = 0; i < threads; ++i) {
+    auto aggregator = std::make_unique<Aggregator>();
+    for (uint32_t p = i; p < state_.partitions.size(); p += threads)
+      aggregator->partitions.push_back(p);
+    aggregator->flushed_at_us = state_.clock->MonotonicUs();
+    aggregators_.push_back(std::move(aggregator));
+  }
+  for (uint32_t i = 0; i < threads; ++i) {
+    aggregators_[i]->task = environment_.executor->Start("tally-agg-" + std::to_string(i),
+                                                         [this, i] { return RunAggregator(i); });
+  }
+  checkpointed_at_us_ = trimmed_at_us_ = state_.clock->MonotonicUs();
+  maintenance_ = environment_.executor->Start("tally-maint", [this] { return RunMaintenance(); });
+  if (state_.options.warm_up) {
+    warm_up_ = environment_.executor->Start("tally-warm", [this] { return RunWarmUp(); });
+  }
+}
+
+void EngineImpl::StopBackground() {
+  warm_up_.reset();
+  maintenance_.reset();
+  for (auto& aggregator : aggregators_) aggregator->task.reset();
+  disk_sync_.Stop();
+}
+
+Status EngineImpl::Close() {
+  if (closed_.exchange(true)) return Status();
+  StopBackground();
+  aggregators_.clear();
+  if (state_.read_only()) {
+    disk_sync_.Fail();
+    return state_.ReadOnlyError();
+  }
+  Status status = PersistAll(true);
+  if (status.ok()) status = disk_sync_.Sync();
+  if (status.ok()) status = state_.store->Flush();
+  if (status.ok()) status = disk_sync_.Sync();
+  return status;
+}
+
+// ---- Background
+// ----------------------------------------------------------------------------------
+
+uint64_t EngineImpl::RunAggregator(uint32_t index) {
+  constexpr size_t kRecordsPerSlice = 1024;
+  constexpr uint64_t kLingerUs = 1000;  // gathers a batch when writers do not wait for the journal
+  Aggregator& self = *aggregators_[index];
+  const uint64_t now = state_.clock->MonotonicUs();
+  bool busy = false;
+  std::vector<uint32_t> with_events;
+  bool threshold = false;
+  for (const uint32_t i : self.partitions) {
+    Partition& p = *state_.partitions[i];
+    if (p.ring.SizeApprox() > 0) with_events.push_back(i);
+    threshold = threshold || p.events_since_flush.load(std::memory_order_relaxed) >=
+                                 state_.options.flush_threshold_events;
+  }
+  if (!with_events.empty()) {
+    busy = true;
+    static_cast<void>(committer_.Commit(with_events));
+  }
+  const uint64_t window_us = uint64_t{state_.options.flush_interval_ms} * 1000;
+  if (self.backlog || threshold || now - self.flushed_at_us >= window_us) {
+    if (!self.backlog) self.flushed_at_us = now;
+    self.backlog = false;
+    for (const uint32_t i : self.partitions) {
+      state_.partitions[i]->events_since_flush.store(0, std::memory_order_relaxed);
+      const auto left = persister_.FlushRecords(*state_.partitions[i], kRecordsPerSlice);
+      self.backlog = self.backlog || (left && *left > 0);
+    }
+  }
+  if (self.backlog) return 0;
+  if (busy) return kLingerUs;
+  for (const uint32_t i : self.partitions) state_.partitions[i]->idle.store(true);
+  for (const uint32_t i : self.partitions) {
+    // A push between the look above and the flag: its writer did not see the flag.
+    if (state_.partitions[i]->ring.SizeApprox() > 0) return kLingerUs;
+  }
+  const uint64_t since = state_.clock->MonotonicUs() - self.flushed_at_us;
+  return since >= window_us ? kLingerUs : window_us - since;
+}
+
+uint64_t EngineImpl::RunMaintenance() {
+  constexpr uint64_t kRestUs = 100'000;
+  constexpr uint64_t kTrimPeriodUs = 30'000'000;
+  constexpr size_t kExpiredPerShard = 64;
+  if (state_.read_only()) return kRestUs;
+  const uint64_t now = state_.clock->MonotonicUs();
+  for (uint32_t i = 0; i < state_.shards.size(); ++i) write_path_.ExpireDue(i, kExpiredPerShard);
+  const bool due =
+      now - checkpointed_at_us_ >= uint64_t{state_.options.checkpoint_interval_ms} * 1000;
+  const uint64_t tail_max = state_.options.journal_tail_bytes_max / state_.partitions.size();
+  for (const auto& p : state_.partitions) {
+    if (!due && p->bytes_since_snapshot.load(std::memory_order_relaxed) < tail_max) continue;
+    if (const Status s = persister_.Checkpoint(*p); !s.ok() && !state_.read_only()) {
+      state_.log.Warn("a checkpoint will be tried again: " + s.ToString());
+    }
+  }
+  if (due) checkpointed_at_us_ = now;
+  if (now - trimmed_at_us_ >= kTrimPeriodUs) {
+    trimmed_at_us_ = now;
+    for (const auto& p : state_.partitions) {
+      if (const Status s = persister_.TrimJournal(*p); !s.ok()) {
+        state_.log.Warn("the journal could not be trimmed: " + s.ToString());
+      }
+    }
+  }
+  return kRestUs;
+}
+
+// First every partition's tail, then every shard's index, then the content, in slices.
+uint64_t EngineImpl::RunWarmUp() {
+  constexpr uint64_t kDoneUs = 3'600'000'000;
+  constexpr uint64_t kRetryUs = 1'000'000;
+  constexpr size_t kEntitiesPerSlice = 256;
+  for (const auto& p : state_.partitions) {
+    if (p->replay.load() != ReplayState::kPending) continue;
+    static_cast<void>(replay_.Ensure(*p));  // damage is logged there and refused on use
+    return 0;
+  }
+  const auto shards = static_cast<uint32_t>(state_.shards.size());
+  if (warm_up_shard_ >= 2 * shards) return kDoneUs;
+  const uint32_t index = warm_up_shard_ % shards;
+  Shard& shard = state_.shard(index);
+  if (warm_up_shard_ < shards) {
+    static_cast<void>(replay_.IndexShard(index));
+    ++warm_up_shard_;
+    return 0;
+  }
+  MutexLock lock(shard.mutex);
+  std::vector<Entity*> slice;
+  const bool more = shard.table.Walk(&warm_up_cursor_, kEntitiesPerSlice, &slice);
+  for (Entity* entity : slice) ++entity->holds;
+  Status failed;
+  for (Entity* entity : slice) {
+    if (failed.ok() && entity->residency == Residency::kOnDisk)
+      failed = loader_.EnsureResident(shard, entity);
+    if (failed.code() == StatusCode::kCorruption) failed = Status();  // logged; the rest goes on
+    --entity->holds;
+    EraseIfBlank(shard, entity);
+  }
+  if (!failed.ok()) return kRetryUs;
+  if (!more) {
+    ++warm_up_shard_;
+    warm_up_cursor_ = 0;
+    shards_warm_.fetch_add(1);
+  }
+  return 0;
+}
+
+// ---- Waiting
+// -------------------------------------------------------------------------------------
+
+WaitFor EngineImpl::Resolve(WaitFor wait) const {
+  if (wait != WaitFor::kDefault) return wait;
+  return state_.durability == Durability::kAlways ? WaitFor::kDisk : WaitFor::kJournal;
+}
+
+Status EngineImpl::Finish(const WriteOptions& options, const Ticket& own, Ticket* callers) {
+  if (callers != nullptr) {
+    for (const Ticket::Entry& entry : own.entries()) callers->Add(entry.shard, entry.sequence);
+  }
+  return own.empty() ? Status() : Wait(own, options.wait);
+}
+
+Status EngineImpl::Wait(const Ticket& ticket, WaitFor wait) {
+  wait = Resolve(wait);
+  if (wait == WaitFor::kMemory || ticket.empty()) return Status();
+  if (wait == WaitFor::kDisk) return disk_sync_.WaitDurable(ticket);
+  if (Status s = disk_sync_.WaitForLag(); !s.ok()) return s;
+  return committer_.CommitTicket(ticket);
+}
+
+void EngineImpl::OnReady(const Ticket& ticket, WaitFor wait,
+                         std::function<void(const Status&)> done) {
+  if (Resolve(wait) == WaitFor::kDisk) return disk_sync_.OnDurable(ticket, std::move(done));
+  done(Wait(ticket, wait));
+}
+
+void EngineImpl::SetDurability(Durability durability) {
+  state_.durability = durability;
+  disk_sync_.WakeTask();
+}
+
+// ---- Facts
+// ---------------------------------------------------------------------------------------
+
+Status EngineImpl::Apply(std::span<const FactOp> ops, std::span<FactOutcome> outcomes,
+                         const WriteOptions& options, Ticket* ticket) {
+  Ticket own;
+  write_path_.Apply(ops, outcomes, options.busy_timeout_ms, &own);
+  return Finish(options, own, ticket);
+}
+
+Result<uint64_t> EngineImpl::ClearRange(const FactKey& key, UidRange range,
+                                        const WriteOptions& options, Ticket* ticket) {
+  Ticket own;
+  auto cleared = write_path_.ClearRange(key, range, options.busy_timeout_ms, &own);
+  if (!cleared) return cleared;
+  if (Status s = Finish(options, own, ticket); !s.ok()) return Fail(std::move(s));
+  return cleared;
+}
+
+Status EngineImpl::ReadSet(const FactKey& key, Ticket* ticket,
+                           const std::function<std::optional<uint64_t>(const FactSet&)>& absent,
+                           const std::function<Status(const SetView&)>& run) {
+  if (Status s = CheckFactKey(key); !s.ok()) return s;
+  Status result;
+  const Status status = write_path_.WithEntity(
+      key.entity(), false, 0, [&](WritePath::Located& at) -> WritePath::Need {
+        const MetricSet* set = nullptr;
+        const PlainState* plain = nullptr;
+        if (at.entity != nullptr) {
+          if (at.etype.id == kPlainEtype) {
+            if (at.entity->plain && LivePlain(*at.entity->plain, write_path_.NowMs()))
+              plain = at.entity->plain.get();
+          }
+          const auto metric = state_.catalog.FindMetric(key.metric);
+          if (metric && (at.etype.id != kPlainEtype || plain != nullptr))
+            set = at.entity->FindSet(*metric);
+        }
+        if (set != nullptr) {
+          if (const auto chunk = absent(set->set))
+            return WritePath::Need::Chunk(set->metric, *chunk);
+        }
+        if (plain != nullptr) {
+          const bool wrong = key.metric == kPlainSetMetric ? plain->type != PlainType::kSet
+                                                           : plain->type == PlainType::kSet;
+          if (wrong) {
+            result = Status::Error(StatusCode::kWrongType, "the key holds another kind of value");
+            return WritePath::Need::Done();
+          }
+        }
+        result = run(SetView{at, set, plain});
+        write_path_.NoteRead(at, ticket);
+        return WritePath::Need::Done();
+      });
+  return status.ok() ? result : status;
+}
+
+Result<uint64_t> EngineImpl::Cardinality(const FactKey& key, UidRange range, Ticket* ticket) {
+  uint64_t count = 0;
+  if (range.first > range.last) return count;
+  const Status status = ReadSet(
+      key, ticket, [&](const FactSet& set) { return set.FirstAbsentPartly(range); },
+      [&](const SetView& view) {
+        if (view.plain != nullptr && view.plain->type == PlainType::kString) {
+          count = StringBits(view.plain->value, range);
+        } else if (view.set != nullptr) {
+          count = view.set->set.CardinalityIn(range);
+        }
+        return Status();
+      });
+  if (!status.ok()) return Fail(status);
+  return count;
+}
+
+Result<std::optional<uint64_t>> EngineImpl::Scan(const FactKey& key, uint64_t from, size_t limit,
+                                                 std::vector<uint64_t>* uids, Ticket* ticket) {
+  std::optional<uint64_t> next;
+  const size_t before = uids->size();
+  // Chunk by chunk: what comes before the first absent chunk is taken, then that chunk is loaded.
+  const Status status = ReadSet(
+      key, ticket,
+      [&](const FactSet& set) -> std::optional<uint64_t> {
+        const auto chunk = set.FirstAbsent({from, UINT64_MAX});
+        if (!chunk) return std::nullopt;
+        const uint64_t chunk_first = *chunk * kChunkBits;
+        if (chunk_first > from && set.CardinalityIn({from, chunk_first - 1}) >= limit)
+          return std::nullopt;
+        return chunk;
+      },
+      [&](const SetView& view) {
+        if (view.plain != nullptr && view.plain->type == PlainType::kString) {
+          auto bit = FirstStringBit(view.plain->value, from);
+          while (bit && uids->size() - before < limit) {
+            uids->push_back(*bit);
+            bit = FirstStringBit(view.plain->value, *bit + 1);
+          }
+          next = bit;
+        } else if (view.set != nullptr) {
+          next = view.set->set.Collect(from, limit, uids);
+        }
+        return Status();
+      });
+  if (!status.ok()) return Fail(status);
+  return next;
+}
+
+Result<std::string> EngineImpl::ReadBits(const FactKey& key, uint64_t first, size_t bytes,
+                                         Ticket* ticket) {
+  if (first % 8 != 0)
+    return Fail(StatusCode::kInvalidArgument, "the first bit must be a multiple of 8");
+  if (bytes > kReadBitsMax) return Fail(StatusCode::kTooLarge, "at most 64 MiB of bits at once");
+  std::string bits(bytes, '\0');
+  if (bytes == 0) return bits;
+  const uint64_t span = uint64_t{bytes} * 8 - 1;
+  const UidRange range{first, first > UINT64_MAX - span ? UINT64_MAX : first + span};
+  const Status status = ReadSet(
+      key, ticket, [&](const FactSet& set) { return set.FirstAbsent(range); },
+      [&](const SetView& view) {
+        if (view.plain != nullptr && view.plain->type == PlainType::kString) {
+          const std::string_view value = view.plain->value;
+          if (first / 8 < value.size()) {
+            const std::string_view part = value.substr(first / 8, bytes);
+            std::copy(part.begin(), part.end(), bits.begin());
+          }
+        } else if (view.set != nullptr) {
+          view.set->set.ReadBits(first, bytes, bits.data());
+        }
+        return Status();
+      });
+  if (!status.ok()) return Fail(status);
+  return bits;
+}
+
+Result<std::optional<uint64_t>> EngineImpl::Last(const FactKey& key, UidRange range,
+                                                 Ticket* ticket) {
+  std::optional<uint64_t> last;
+  if (range.first > range.last) return last;
+  const Status status = ReadSet(
+      key, ticket,
+      [&](const FactSet& set) -> std::optional<uint64_t> {
+        // The answer lies in the last chunk with a member in range; only that one is needed.
+        std::vector<uint64_t> chunks;
+        set.ChunksWithMembers(&chunks);
+        for (auto it = chunks.rbegin(); it != chunks.rend(); ++it) {
+          const uint64_t chunk_first = *it * kChunkBits,
+                         chunk_last = chunk_first + (kChunkBits - 1);
+          if (chunk_first > range.last || chunk_last < range.first) continue;
+          if (set.IsAbsent(*it)) return *it;
+          if (set.LastIn({std::max(chunk_first, range.first), std::min(chunk_last, range.last)}))
+            break;
+        }
+        return std::nullopt;
+      },
+      [&](const SetView& view) {
+        if (view.plain != nullptr && view.plain->type == PlainType::kString) {
+          last = LastStringBit(view.plain->value, range);
+        } else if (view.set != nullptr) {
+          last = view.set->set.LastIn(range);
+        }
+        return Status();
+      });
+  if (!status.ok()) return Fail(status);
+  return last;
+}
+
+Result<Engine::SetInfo> EngineImpl::GetSetInfo(const FactKey& key, Ticket* ticket) {
+  SetInfo info;
+  const Status status = ReadSet(
+      key, ticket, [](const FactSet&) { return std::nullopt; },
+      [&](const SetView& view) {
+        if (view.set == nullptr) return Status();
+        const FactSet::Shape shape = view.set->set.shape();
+        info.labels = view.set->labels;
+        info.cardinality = view.set->set.cardinality();
+        info.chunks_sparse = shape.sparse;
+        info.chunks_array = shape.array;
+        info.chunks_roaring = shape.roaring;
+        info.chunks_dense = shape.dense;
+        info.chunks_on_disk = shape.absent;
+        info.memory_bytes = sizeof(MetricSet) + view.set->set.MemoryBytes();
+        info.resident = shape.absent == 0;
+        info.sequence = view.at.entity->last_sequence;
+        return Status();
+      });
+  if (!status.ok()) return Fail(status);
+  return info;
+}
+
+// ---- Counts
+// --------------------------------------------------------------------------------------
+
+Counts EngineImpl::CountsOf(const WritePath::Located& at) const {
+  Counts counts;
+  counts.slots = static_cast<uint32_t>(at.etype.slots->size());
+  if (at.entity == nullptr) return counts;
+  const CountRecord record = RecordOf(at.etype, *at.entity);
+  counts.values = record.values;
+  counts.sequence = record.sequence;
+  const bool known = !at.entity->Blank() || at.entity->bucket != nullptr;
+  if (known) counts.source = at.entity->record_healed ? CountSource::kFacts : CountSource::kRecord;
+  return counts;
+}
+
+Result<Counts> EngineImpl::GetCounts(const EntityKey& entity, Ticket* ticket) {
+  if (Status s = CheckEntityKey(entity); !s.ok()) return Fail(std::move(s));
+  Counts counts;
+  const Status status =
+      write_path_.WithEntity(entity, false, 0, [&](WritePath::Located& at) -> WritePath::Need {
+        counts = CountsOf(at);
+        write_path_.NoteRead(at, ticket);
+        return WritePath::Need::Done();
+      });
+  if (!status.ok()) return Fail(status);
+  return counts;
+}
+
+Status EngineImpl::GetCounts(std::span<const EntityKey> entities, std::vector<Counts>* out,
+                             Ticket* ticket) {
+  out->clear();
+  out->reserve(entities.size());
+  for (const EntityKey& entity : entities) {
+    auto counts = GetCounts(entity, ticket);
+    if (!counts) return counts.error();
+    out->push_back(*counts);
+  }
+  return Status();
+}
+
+Result<std::string> EngineImpl::GetRecord(const EntityKey& entity, Ticket* ticket) {
+  const auto counts = GetCounts(entity, ticket);
+  if (!counts) return Failure(counts.error());
+  uint32_t clamped = 0;
+  return EncodeSdsImage(Slots(entity.etype), counts->values, &clamped);
+}
+
+Result<int64_t> EngineImpl::AddToCounter(const EntityKey& entity, std::string_view slot,
+                                         int64_t delta, const WriteOptions& options,
+                                         Ticket* ticket) {
+  Ticket own;
+  auto value = write_path_.AddToCounter(entity, slot, delta, options.busy_timeout_ms, &own);
+  if (!value) return value;
+  if (Status s = Finish(options, own, ticket); !s.ok()) return Fail(std::move(s));
+  return value;
+}
+
+const std::vector<SlotSpec>& EngineImpl::Slots(std::string_view etype) const {
+  return state_.catalog.schema().Slots(etype);
+}
+
+Status EngineImpl::Sync(std::span<const EntityKey> entities, int32_t timeout_ms) {
+  const uint64_t deadline =
+      timeout_ms < 0 ? UINT64_MAX
+                     : state_.clock->MonotonicUs() + static_cast<uint64_t>(timeout_ms) * 1000;
+  std::vector<uint32_t> partitions;
+  for (const EntityKey& key : entities) {
+    if (Status s = CheckEntityKey(key); !s.ok()) return s;
+    const EtypeInfo* etype = state_.catalog.AddEtype(key.etype);
+    if (etype == nullptr)
+      return Status::Error(StatusCode::kInvalidArgument, "too many entity types");
+    partitions.push_back(
+        state_.PartitionOf(state_.ShardOf(Catalog::HashEntity(*etype, key.eid))).index);
+  }
+  if (entities.empty()) {
+    for (const auto& p : state_.partitions) partitions.push_back(p->index);
+  }
+  std::sort(partitions.begin(), partitions.end());
+  partitions.erase(std::unique(partitions.begin(), partitions.end()), partitions.end());
+  constexpr size_t kSlice = 1024;
+  for (const uint32_t i : partitions) {
+    Partition& p = *state_.partitions[i];
+    if (Status s = replay_.Ensure(p); !s.ok()) return s;
+    const uint32_t self[] = {i};
+    if (Status s = committer_.Commit(self); !s.ok()) return s;
+    size_t left = 0;
+    {
+      MutexLock lock(p.consumer);
+      left = p.record_queue.size();  // what comes later is not waited for
+    }
+    while (left > 0) {
+      if (state_.clock->MonotonicUs() >= deadline) {
+        return Status::Error(StatusCode::kTimedOut, "the counts are not written yet");
+      }
+      const auto after = persister_.FlushRecords(p, std::min(left, kSlice));
+      if (!after) return after.error();
+      left -= std::min(left, kSlice);
+    }
+    // A flush that another thread began holds this lock until it is written.
+    MutexLock persist(p.persist);
+  }
+  return state_.read_only() ? state_.ReadOnlyError() : Status();
+}
+
+Result<Verification> EngineImpl::Verify(const EntityKey& entity) {
+  if (Status s = CheckEntityKey(entity); !s.ok()) return Fail(std::move(s));
+  const EtypeInfo* etype = state_.catalog.AddEtype(entity.etype);
+  if (etype == nullptr) return Fail(StatusCode::kInvalidArgument, "too many entity types");
+  const uint32_t shard = state_.ShardOf(Catalog::HashEntity(*etype, entity.eid));
+  Verification proof;
+  Status damaged;
+  // Holds records still: record and pending are then of one moment.
+  MutexLock persist(state_.PartitionOf(shard).persist);
+  const std::string key = EntityStoreKey(shard, entity.etype, entity.eid);
+  std::string value;
+  bool found = false;
+  CountRecord record;
+  if (Status s = state_.store->Get(ColumnFamily::kCounts, key, &value, &found); !s.ok())
+    return Fail(std::move(s));
+  if (found) {
+    auto decoded = DecodeCountRecord(key, value, static_cast<uint32_t>(etype->slots->size()));
+    if (!decoded) return Failure(decoded.error());
+    record = *decoded;
+  }
+  const Status status =
+      write_path_.WithEntity(entity, false, 0, [&](WritePath::Located& at) -> WritePath::Need {
+        if (at.entity != nullptr) {
+          for (const MetricSet& set : at.entity->sets) {
+            if (const auto absent = set.set.FirstAbsent({})) {
+              return WritePath::Need::Chunk(set.metric, *absent);
+            }
+          }
+        }
+        if (found && record.sequence <= at.shard.wipe_sequence) record = CountRecord();
+        proof = Verification();
+        proof.record_sequence = record.sequence;
+        proof.sequence = at.shard.sequence;
+        for (size_t i = 0; i < at.etype.slots->size(); ++i) {
+          const SlotSpec& spec = (*at.etype.slots)[i];
+          VerifiedSlot slot;
+          slot.name = spec.name;
+          slot.record = record.values[i];
+          if (at.entity != nullptr) {
+            if (const Bucket* bucket = at.entity->bucket.get()) {
+              const SlotSums& sums = bucket->sums[i];
+              slot.pending = sums.value - sums.recorded + sums.in_flight;
+            }
+            slot.counter_part = at.entity->CounterValue(at.etype.name_of_slot[i]);
+            const MetricSet* set =
+                spec.has_facts ? at.entity->FindSet(at.etype.metric_of_slot[i]) : nullptr;
+            if (set != nullptr) {
+              if (!set->set.IsValid())
+                damaged = Status::Error(StatusCode::kCorruption, "a set is damaged");
+              slot.facts = static_cast<int64_t>(set->set.cardinality());
+            }
+          }
+          proof.ok = proof.ok && slot.ok();
+          proof.slots.push_back(std::move(slot));
+        }
+        return WritePath::Need::Done();
+      });
+  if (!status.ok()) return Fail(status);
+  if (!damaged.ok()) return Fail(damaged);
+  return proof;
+}
+
+Result<RebuildOutcome> EngineImpl::Rebuild(const EntityKey& entity, const WriteOptions& options) {
+  Ticket own;
+  RebuildOutcome outcome;
+  if (Status s = write_path_.Rebuild(entity, options.busy_timeout_ms, &own, &outcome.before);
+      !s.ok()) {
+    return Fail(std::move(s));
+  }
+  // At least until it is folded: the answer is the count after it.
+  WriteOptions wait = options;
+  if (Resolve(wait.wait) == WaitFor::kMemory) wait.wait = WaitFor::kJournal;
+  if (Status s = Finish(wait, own, nullptr); !s.ok()) return Fail(std::move(s));
+  auto after = GetCounts(entity, nullptr);
+  if (!after) return Failure(after.error());
+  outcome.after = *after;
+  outcome.before.slots = outcome.after.slots;
+  return outcome;
+}
+
+// ---- Plain keys
+// ----------------------------------------------------------------------------------
+
+Result<PlainSetOutcome> EngineImpl::PlainSet(std::string_view key, std::string_view value,
+                                             const PlainSetOptions& set,
+                                             const WriteOptions& options, Ticket* ticket) {
+  Ticket own;
+  auto outcome = write_path_.PlainSet(key, value, set, options.busy_timeout_ms, &own);
+  if (!outcome) return outcome;
+  if (Status s = Finish(options, own, ticket); !s.ok()) return Fail(std::move(s));
+  return outcome;
+}
+
+Result<std::optional<std::string>> EngineImpl::PlainGet(std::string_view key, Ticket* ticket) {
+  std::optional<std::string> value;
+  const Status status = ReadSet(
+      {kPlainBitsMetric, "", key}, ticket, [](const FactSet& set) { return set.FirstAbsent({}); },
+      [&](const SetView& view) {
+        if (view.plain == nullptr) return Status();
+        value = view.plain->type == PlainType::kString
+                    ? view.plain->value
+                    : BitsAsString(view.set, view.plain->bits_bytes);
+        return Status();
+      });
+  if (!status.ok()) return Fail(status);
+  return value;
+}
+
+Result<PlainInfo> EngineImpl::GetPlainInfo(std::string_view key, Ticket* ticket) {
+  if (Status s = CheckEntityKey({"", key}); !s.ok()) return Fail(std::move(s));
+  PlainInfo info;
+  const Status status =
+      write_path_.WithEntity({"", key}, false, 0, [&](WritePath::Located& at) -> WritePath::Need {
+        if (at.entity != nullptr && at.entity->plain &&
+            LivePlain(*at.entity->plain, write_path_.NowMs())) {
+          const PlainState& plain = *at.entity->plain;
+          info.type = plain.type;
+          info.expire_at_ms = plain.expire_at_ms;
+          info.string_bytes = plain.type == PlainType::kString ? plain.value.size()
+                              : plain.type == PlainType::kBits ? plain.bits_bytes
+                                                               : 0;
+        }
+        write_path_.NoteRead(at, ticket);
+        return WritePath::Need::Done();
+      });
+  if (!status.ok()) return Fail(status);
+  return info;
+}
+
+Result<bool> EngineImpl::PlainDelete(std::string_view key, const WriteOptions& options,
+                                     Ticket* ticket) {
+  Ticket own;
+  auto existed = write_path_.PlainDelete(key, options.busy_timeout_ms, &own);
+  if (!existed) return existed;
+  if (Status s = Finish(options, own, ticket); !s.ok()) return Fail(std::move(s));
+  return existed;
+}
+
+// ---- Everything
+// ----------------------------------------------------------------------------------
+
+Status EngineImpl::ListEntity(Shard& shard, Entity* entity, bool with_chunks,
+                              std::vector<Listed>* out) {
+  if (Status s = loader_.EnsureResident(shard, entity); !s.ok()) return s;
+  const EtypeInfo& etype = state_.catalog.etype(entity->etype);
+  if (etype.id == kPlainEtype) {
+    if (!entity->plain || !LivePlain(*entity->plain, write_path_.NowMs())) return Status();
+    Listed listed;
+    listed.eid = entity->eid;
+    listed.plain = entity->plain->type;
+    if (listed.plain == PlainType::kSet) listed.metric = kPlainSetMetric;
+    if (listed.plain == PlainType::kBits) listed.metric = kPlainBitsMetric;
+    for (const MetricSet& set : entity->sets) listed.cardinality += set.set.cardinality();
+    out->push_back(std::move(listed));
+    return Status();
+  }
+  for (const MetricSet& set : entity->sets) {
+    if (set.set.empty()) continue;
+    Listed listed;
+    listed.etype = etype.name;
+    listed.eid = entity->eid;
+    listed.metric = state_.catalog.metric(set.metric);
+    listed.labels = set.labels;
+    listed.cardinality = set.set.cardinality();
+    if (with_chunks) set.set.ChunksWithMembers(&listed.chunks);
+    out->push_back(std::move(listed));
+  }
+  return Status();
+}
+
+Result<uint64_t> EngineImpl::List(uint64_t cursor, size_t hint, const ListFilter& filter,
+                                  std::vector<Listed>* out) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  if (filter.eid && !filter.etype)
+    return Fail(StatusCode::kInvalidArgument, "an eid filter needs an etype");
+  if (filter.eid) {
+    const EntityKey key{*filter.etype, *filter.eid};
+    if (!CheckEntityKey(key).ok()) return 0;  // no such entity can exist
+    Status listed;
+    const Status status =
+        write_path_.WithEntity(key, false, 0, [&](WritePath::Located& at) -> WritePath::Need {
+          if (at.entity != nullptr)
+            listed = ListEntity(at.shard, at.entity, filter.with_chunks, out);
+          return WritePath::Need::Done();
+        });
+    if (!status.ok()) return Fail(status);
+    if (!listed.ok()) return Fail(listed);
+    return 0;
+  }
+  const size_t before = out->size();
+  uint64_t shard_index = cursor >> FactTable::kCursorBits;
+  uint64_t hash_cursor = cursor << (64 - FactTable::kCursorBits);
+  while (shard_index < state_.shards.size()) {
+    if (Status s = replay_.IndexShard(static_cast<uint32_t>(shard_index)); !s.ok())
+      return Fail(std::move(s));
+    Shard& shard = state_.shard(static_cast<uint32_t>(shard_index));
+    std::vector<Entity*> slice;
+    bool more = false;
+    {
+      MutexLock lock(shard.mutex);
+      more =
+          shard.table.Walk(&hash_cursor, std::min(std::max<size_t>(hint, 1), kListSlice), &slice);
+      for (Entity* entity : slice) ++entity->holds;
+      Status status;
+      for (Entity* entity : slice) {
+        const bool wanted =
+            !filter.etype || state_.catalog.etype(entity->etype).name == *filter.etype;
+        if (status.ok() && wanted) status = ListEntity(shard, entity, filter.with_chunks, out);
+        --entity->holds;
+        EraseIfBlank(shard, entity);
+      }
+      if (!status.ok()) return Fail(std::move(status));
+    }
+    if (!more) {
+      ++shard_index;
+      hash_cursor = 0;
+    }
+    if (out->size() - before >= hint && shard_index < state_.shards.size()) {
+      return (shard_index << FactTable::kCursorBits) |
+             (hash_cursor >> (64 - FactTable::kCursorBits));
+    }
+  }
+  return 0;
+}
+
+Status EngineImpl::Wipe() TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  std::vector<uint32_t> all;
+  for (const auto& p : state_.partitions) {
+    if (Status s = replay_.Ensure(*p); !s.ok()) return s;
+    all.push_back(p->index);
+  }
+  for (const auto& p : state_.partitions) p->persist.Lock();
+  for (const auto& p : state_.partitions) p->consumer.Lock();
+  for (const auto& shard : state_.shards) shard->mutex.Lock();
+  Status status = state_.read_only() ? state_.ReadOnlyError() : Status();
+  if (status.ok()) {
+    for (const auto& p : state_.partitions) {
+      // Everything dirty is moot; what is still in flight becomes dirty again when it is folded.
+      for (const DirtyItem& item : p->record_queue) item.entity->in_record_queue = false;
+      for (const DirtyItem& item : p->snapshot_queue) item.entity->in_snapshot_queue = false;
+      p->record_queue.clear();
+      p->snapshot_queue.clear();
+      p->damaged_offset = UINT64_MAX;
+      MutexLock heal(p->heal_mutex);
+      for (const HealItem& item : p->heal_queue) {
+        item.entity->in_record_queue = item.entity->in_snapshot_queue = false;
+      }
+      p->heal_queue.clear();
+      MutexLock tombstones(p->tombstone_mutex);
+      p->tombstones.clear();
+    }
+    for (uint32_t i = 0; i < state_.shards.size(); ++i) write_path_.WipeShard(i);
+  }
+  for (const auto& shard : state_.shards) shard->mutex.Unlock();
+  if (status.ok()) {
+    for (const auto& p : state_.partitions) p->checkpoint_stale = true;
+    // One batch for all partitions: after a crash everything is there or nothing is.
+    status = committer_.CommitLocked(all, nullptr);
+  }
+  for (const auto& p : state_.partitions) p->consumer.Unlock();
+  for (const auto& p : state_.partitions) p->persist.Unlock();
+  if (!status.ok()) return status;
+  disk_sync_.NoteJournaled();
+  if (Status s = disk_sync_.Sync(); !s.ok()) return s;
+  if (Status s = PersistAll(true); !s.ok()) return s;
+  for (uint32_t i = 0; i < state_.shards.size(); ++i) {
+    if (Status s = persister_.CleanWiped(i); !s.ok()) return s;
+  }
+  return Status();
+}
+
+Status EngineImpl::PersistAll(bool images) {
+  constexpr size_t kSlice = 1024;
+  for (const auto& p : state_.partitions) {
+    if (p->replay.load(std::memory_order_acquire) != ReplayState::kReady) continue;
+    const uint32_t self[] = {p->index};
+    if (Status s = committer_.Commit(self); !s.ok()) return s;
+    for (;;) {
+      const auto left = persister_.FlushRecords(*p, kSlice);
+      if (!left) return left.error();
+      if (*left == 0) break;
+    }
+    if (!images) continue;
+    if (Status s = persister_.Checkpoint(*p); !s.ok()) return s;
+  }
+  return Status();
+}
+
+Status EngineImpl::Checkpoint() {
+  for (const auto& p : state_.partitions) {
+    if (Status s = replay_.Ensure(*p); !s.ok()) return s;
+  }
+  if (Status s = PersistAll(true); !s.ok()) return s;
+  return disk_sync_.Sync();
+}
+
+Stats EngineImpl::GetStats() const TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  // Walking the tables costs O(entities): done at most for a twentieth of the time.
+  constexpr uint64_t kShare = 20;
+  MutexLock lock(stats_mutex_);
+  const uint64_t now = state_.clock->MonotonicUs();
+  if (stats_at_us_ == 0 || now - stats_at_us_ >= stats_cost_us_ * kShare) {
+    Stats walked;
+    for (const auto& shard : state_.shards) {
+      MutexLock shard_lock(shard->mutex);
+      walked.memory_bytes += sizeof(Shard) + shard->table.MemoryBytes();
+      shard->table.ForEach([&](Entity* e) {
+        if (e->residency != Residency::kResident) return;
+        ++walked.entities;
+        walked.memory_bytes += sizeof(Entity) + e->eid.capacity() +
+                               e->sets.capacity() * sizeof(MetricSet) +
+                               e->counters.capacity() * sizeof(CounterPart);
+        if (e->bucket != nullptr)
+          walked.memory_bytes += sizeof(Bucket) + e->bucket->slots * sizeof(SlotSums);
+        if (e->plain != nullptr) {
+          walked.memory_bytes += sizeof(PlainState) + e->plain->value.capacity();
+          if (e->plain->type != PlainType::kNone) ++walked.plain_keys;
+        }
+        for (const MetricSet& set : e->sets) {
+          walked.memory_bytes += set.set.MemoryBytes();
+          if (set.set.empty() || e->etype == kPlainEtype) continue;
+          ++walked.fact_sets;
+          walked.facts += set.set.cardinality();
+        }
+      });
+    }
+    stats_ = walked;
+    stats_at_us_ = now;
+    stats_cost_us_ = state_.clock->MonotonicUs() - now;
+  }
+  Stats stats = stats_;
+  const EngineCounters& c = state_.counters;
+  stats.shards = static_cast<uint32_t>(state_.shards.size());
+  stats.partitions = static_cast<uint32_t>(state_.partitions.size());
+  stats.index_complete = state_.shards_indexed.load() == stats.shards;
+  stats.shards_loaded = shards_warm_.load();
+  stats.recovery_done = true;
+  for (const auto& shard : state_.shards) stats.events_in_flight += shard->in_flight.load();
+  for (const auto& p : state_.partitions) {
+    const bool ready = p->replay.load(std::memory_order_acquire) == ReplayState::kReady;
+    stats.recovery_done = stats.recovery_done && ready;
+    stats.journal_tail_events += p->journaled_offset.load() - p->tail_start.load();
+    MutexLock consumer(p->consumer);
+    stats.dirty_entities += std::max(p->record_queue.size(), p->snapshot_queue.size());
+  }
+  stats.events = c.events;
+  stats.busy_refusals = c.busy_refusals;
+  stats.journal_batches = c.journal_batches;
+  stats.journal_bytes = c.journal_bytes;
+  stats.records_written = c.records_written;
+  stats.snapshots_written = c.snapshots_written;
+  stats.counts_saturated = c.counts_saturated;
+  stats.counts_healed = c.counts_healed;
+  stats.corrupt_entities = c.corrupt_entities;
+  stats.syncs = c.syncs;
+  stats.recovered_events = c.recovered_events;
+  stats.recovery_us = c.recovery_us;
+  stats.durability_lag_ms = disk_sync_.lag_us() / 1000;
+  stats.read_only = state_.read_only();
+  if (stats.read_only) stats.read_only_reason = const_cast<EngineState&>(state_).read_only_reason();
+  return stats;
+}
+
+}  // namespace tallystick

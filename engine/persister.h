@@ -1,0 +1,48 @@
+// Persister: writes what is dirty (count records every flush window, images at checkpoints), moves
+// the checkpoint, and trims the journal.
+//
+// A record or image is written only when the journal holds everything that it includes, and says up
+// to which sequence it is true; so it may be late, and a crash between any two writes is harmless.
+// Oldest first: what holds the checkpoint back goes before everything else.
+#pragma once
+
+#include "engine/committer.h"
+#include "engine/recovery/engine_state.h"
+#include "engine/recovery/entity_loader.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tallystick {
+
+class Persister {
+ public:
+  Persister(EngineState* state, Committer* committer, EntityLoader* loader)
+      : state_(state), committer_(committer), loader_(loader) {}
+
+  // Writes up to `max` dirty count records of a partition; how many are left in the queue.
+  Result<size_t> FlushRecords(Partition& p, size_t max);
+  // Writes the images of all entities that are dirty at the call, then the checkpoint.
+  Status Checkpoint(Partition& p);
+  // Drops journal before the checkpoint that is beyond retention.
+  Status TrimJournal(Partition& p);
+  // Deletes what the store still holds of a shard from before its last wipe.
+  Status CleanWiped(uint32_t shard);
+
+ private:
+  Status WriteImages(Partition& p) TALLY_REQUIRES(p.persist);
+  Status WriteImageSlice(Partition& p, std::vector<DirtyItem> items) TALLY_REQUIRES(p.persist);
+  bool EncodeImage(Shard& shard, Entity& entity, StoreBatch* batch) TALLY_REQUIRES(shard.mutex);
+  Status WriteCheckpoint(Partition& p) TALLY_REQUIRES(p.persist);
+  Status RemoveTombstones(Partition& p) TALLY_REQUIRES(p.persist);
+  void TakeHealed(Partition& p) TALLY_REQUIRES(p.consumer);
+  void KeepForDamaged(Partition& p, const DirtyItem& item);
+
+  EngineState* const state_;
+  Committer* const committer_;
+  EntityLoader* const loader_;
+};
+
+}  // namespace tallystick

@@ -1,0 +1,25 @@
+// Bits of plain strings, in Redis's order: bit 0 is the most significant bit of the first byte.
+#pragma once
+
+#include "engine/facts/entity.h"
+
+#include <tallystick/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tallystick {
+
+bool StringBit(std::string_view value, uint64_t bit);
+// Lengthens with zero bytes when needed.
+void SetStringBit(std::string* value, uint64_t bit, bool on);
+// Set bits within range. O(bytes of the range).
+uint64_t StringBits(std::string_view value, UidRange range);
+std::optional<uint64_t> FirstStringBit(std::string_view value, uint64_t from);
+std::optional<uint64_t> LastStringBit(std::string_view value, UidRange range);
+// A bitmap as the string that Redis would hold. `bits` may be null.
+std::string BitsAsString(const MetricSet* bits, uint64_t bytes);
+
+}  // namespace tallystick

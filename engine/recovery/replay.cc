@@ -1,0 +1,203 @@
+#include "engine/recovery/replay.h"
+
+#include "engine/base/assert.h"
+#include "engine/base/fault_point.h"
+#include "engine/recovery/journal_reader.h"
+#include "engine/recovery/tail.h"
+#include "engine/storage/key_codec.h"
+
+namespace tallystick {
+namespace {
+
+constexpr size_t kIndexSlice = 1024;  // names put into a table under one hold of its mutex
+
+}  // namespace
+
+std::unique_ptr<Entity> OnDiskEntity(uint32_t shard, const EtypeInfo& etype, uint64_t hash,
+                                     std::string_view eid) {
+  auto entity = std::make_unique<Entity>();
+  entity->hash = hash;
+  entity->shard = shard;
+  entity->etype = etype.id;
+  entity->eid = std::string(eid);
+  entity->residency = Residency::kOnDisk;
+  entity->stored = true;
+  return entity;
+}
+
+Status Replay::Run(Partition& p) {
+  MutexLock lock(p.consumer);
+  switch (p.replay.load(std::memory_order_acquire)) {
+    case ReplayState::kReady:
+      return Status();
+    case ReplayState::kDamaged:
+      return p.replay_error;
+    case ReplayState::kPending:
+      break;
+  }
+  const uint64_t started_us = state_->clock->MonotonicUs();
+  Status status = ReadTail(p);
+  static_cast<void>(TALLY_FAULT_POINT("recovery.after_partition"));
+  if (!status.ok()) {
+    p.replay_error =
+        Status::Error(StatusCode::kCorruption, "partition " + std::to_string(p.index) +
+                                                   " is refused: " + std::string(status.message()));
+    state_->log.Error(std::string(p.replay_error.message()));
+    p.replay.store(ReplayState::kDamaged, std::memory_order_release);
+    return p.replay_error;
+  }
+  state_->counters.recovery_us.fetch_add(state_->clock->MonotonicUs() - started_us,
+                                         std::memory_order_relaxed);
+  p.replay.store(ReplayState::kReady, std::memory_order_release);
+  return Status();
+}
+
+Status Replay::ReadTail(Partition& p) {
+  const CheckpointRecord& checkpoint = checkpoints_[p.index];
+  for (uint32_t i = 0; i < p.shard_count; ++i) {
+    p.consumed_sequence[i] = checkpoint.shard_sequences.empty() ? 0 : checkpoint.shard_sequences[i];
+    Shard& shard = state_->shard(p.first_shard + i);
+    MutexLock lock(shard.mutex);
+    shard.wipe_sequence = checkpoint.wipe_sequences.empty() ? 0 : checkpoint.wipe_sequences[i];
+  }
+  std::vector<bool> seen(p.shard_count, false);
+  uint64_t end = checkpoint.offset;
+  Status status = ReadJournal(
+      state_->store.get(), p.index, checkpoint.offset,
+      [&](const BatchHeader& header, const std::vector<JournalEvent>& events)
+          TALLY_NO_THREAD_SAFETY_ANALYSIS -> Status {
+            uint64_t offset = header.first_offset;
+            for (const JournalEvent& event : events) {
+              const uint32_t local = event.shard - p.first_shard;
+              if (event.shard < p.first_shard || local >= p.shard_count) {
+                return Status::Error(StatusCode::kCorruption,
+                                     "a journal event of another partition's shard");
+              }
+              // The checkpoint's sequences may be newer than its offset; from the first event on,
+              // no gap.
+              uint64_t& last = p.consumed_sequence[local];
+              const bool contiguous =
+                  seen[local] ? event.sequence == last + 1 : event.sequence <= last + 1;
+              if (!contiguous) {
+                return Status::Error(StatusCode::kCorruption,
+                                     "a gap in shard " + std::to_string(event.shard) +
+                                         " before sequence " + std::to_string(event.sequence));
+              }
+              seen[local] = true;
+              last = event.sequence;
+              if (Status s = AddEvent(p, event, offset++); !s.ok()) return s;
+            }
+            end = header.end_offset();
+            state_->counters.recovered_events.fetch_add(header.events, std::memory_order_relaxed);
+            return Status();
+          });
+  if (!status.ok()) return status;
+  if (end != p.next_offset) {
+    return Status::Error(StatusCode::kCorruption, "the journal ends at offset " +
+                                                      std::to_string(end) + " instead of " +
+                                                      std::to_string(p.next_offset));
+  }
+  for (uint32_t i = 0; i < p.shard_count; ++i) {
+    const uint64_t floor = checkpoint.shard_sequences.empty() ? 0 : checkpoint.shard_sequences[i];
+    if (p.consumed_sequence[i] < floor) {
+      return Status::Error(StatusCode::kCorruption, "shard " + std::to_string(p.first_shard + i) +
+                                                        " ends before its checkpoint");
+    }
+    Shard& shard = state_->shard(p.first_shard + i);
+    MutexLock lock(shard.mutex);
+    shard.sequence = p.consumed_sequence[i];
+    // Opening has fsynced all that was recovered.
+    shard.journaled_sequence.store(shard.sequence, std::memory_order_release);
+    shard.durable_sequence.store(shard.sequence, std::memory_order_release);
+  }
+  return Status();
+}
+
+Status Replay::AddEvent(Partition& p, const JournalEvent& event, uint64_t offset) {
+  Shard& shard = state_->shard(event.shard);
+  MutexLock lock(shard.mutex);
+  if (event.kind == EventKind::kWipe) {
+    shard.wipe_sequence = event.sequence;
+    shard.table.ForEach([](Entity* e) { e->tail = nullptr; });
+    return Status();
+  }
+  if (!event.etype.empty() && !Catalog::ValidName(event.etype)) {
+    return Status::Error(StatusCode::kCorruption, "the journal names an impossible entity type");
+  }
+  const EtypeInfo* etype = state_->catalog.AddEtype(event.etype);
+  if (etype == nullptr) return Status::Error(StatusCode::kCorruption, "too many entity types");
+  const uint64_t hash = Catalog::HashEntity(*etype, event.eid);
+  if (state_->ShardOf(hash) != event.shard) {
+    return Status::Error(StatusCode::kCorruption, "a journal event lies in the wrong shard");
+  }
+  Entity* entity = shard.table.Find(hash, etype->id, event.eid);
+  if (entity == nullptr) {
+    entity = shard.table.Insert(OnDiskEntity(event.shard, *etype, hash, event.eid));
+  }
+  TALLY_ASSERT(entity->residency == Residency::kOnDisk);
+  auto tail = MakeTailEvent(&state_->catalog, event);
+  if (!tail) return tail.error();
+  if (entity->tail == nullptr) entity->tail = std::make_unique<std::vector<TailEvent>>();
+  entity->tail->push_back(std::move(*tail));
+  entity->last_sequence = event.sequence;
+  if (!entity->in_record_queue && !etype->slots->empty()) {
+    entity->in_record_queue = true;
+    p.record_queue.push_back(DirtyItem{entity, offset});
+  }
+  if (!entity->in_snapshot_queue) {
+    entity->in_snapshot_queue = true;
+    p.snapshot_queue.push_back(DirtyItem{entity, offset});
+  }
+  return Status();
+}
+
+Status Replay::AddNames(uint32_t shard_index, const std::vector<std::string>& keys) {
+  Shard& shard = state_->shard(shard_index);
+  MutexLock lock(shard.mutex);
+  for (const std::string& key : keys) {
+    uint32_t key_shard = 0;
+    std::string_view etype_name, eid;
+    if (!ParseEntityStoreKey(key, &key_shard, &etype_name, &eid)) {
+      return Status::Error(StatusCode::kCorruption, "a stored key is malformed");
+    }
+    const EtypeInfo* etype = state_->catalog.AddEtype(etype_name);
+    if (etype == nullptr) return Status::Error(StatusCode::kCorruption, "too many entity types");
+    const uint64_t hash = Catalog::HashEntity(*etype, eid);
+    if (shard.table.Find(hash, etype->id, eid) != nullptr) continue;
+    shard.table.Insert(OnDiskEntity(shard_index, *etype, hash, eid));
+  }
+  return Status();
+}
+
+Status Replay::IndexShard(uint32_t shard_index) {
+  Shard& shard = state_->shard(shard_index);
+  {
+    MutexLock lock(shard.mutex);
+    if (shard.index_complete) return Status();
+  }
+  if (Status s = Ensure(state_->PartitionOf(shard_index)); !s.ok()) return s;
+  const std::string lower = ShardPrefix(shard_index), upper = ShardPrefixEnd(shard_index);
+  for (const ColumnFamily cf : {ColumnFamily::kSets, ColumnFamily::kKv, ColumnFamily::kCounts}) {
+    const auto it = state_->store->NewIterator(cf, lower, upper);
+    it->Seek(lower);
+    std::vector<std::string> keys;
+    while (it->Valid()) {
+      keys.clear();
+      for (; keys.size() < kIndexSlice && it->Valid(); it->Next()) keys.emplace_back(it->key());
+      if (Status s = AddNames(shard_index, keys); !s.ok()) return s;
+    }
+    if (Status s = it->status(); !s.ok()) {
+      state_->log.Error("the index of shard " + std::to_string(shard_index) +
+                        " cannot be read: " + std::string(s.message()));
+      return s;
+    }
+  }
+  MutexLock lock(shard.mutex);
+  if (!shard.index_complete) {
+    shard.index_complete = true;
+    state_->shards_indexed.fetch_add(1);
+  }
+  return Status();
+}
+
+}  // namespace tallystick

@@ -1,0 +1,120 @@
+#include "engine/recovery/tail.h"
+
+#include "engine/counts/fold.h"
+#include "engine/events/batch_codec.h"
+
+namespace tallystick {
+namespace {
+
+Status Contradiction(const TailEvent& event, const char* what) {
+  return Status::Error(StatusCode::kCorruption,
+                       "the journal and the stored image disagree at sequence " +
+                           std::to_string(event.sequence) + ": " + what);
+}
+
+Status Flip(MetricSet& set, uint64_t uid, bool add, const TailEvent& event,
+            const std::function<Status(MetricSet&, uint64_t)>& fetch_chunk) {
+  if (const auto absent = set.set.FirstAbsent({uid, uid})) {
+    if (Status s = fetch_chunk(set, *absent); !s.ok()) return s;
+  }
+  const bool changed = add ? set.set.Add(uid) : set.set.Remove(uid);
+  return changed ? Status() : Contradiction(event, "a fact was already so");
+}
+
+}  // namespace
+
+Result<TailEvent> MakeTailEvent(Catalog* catalog, const JournalEvent& event) {
+  TailEvent tail;
+  tail.kind = event.kind;
+  tail.label_any = event.label_any;
+  tail.label_first = event.label_first;
+  tail.sequence = event.sequence;
+  tail.uid = event.uid;
+  tail.delta = event.delta;
+  tail.payload = std::string(event.payload);
+  if (event.kind == EventKind::kFlip || event.kind == EventKind::kCounter ||
+      event.kind == EventKind::kBulkClear) {
+    const auto metric =
+        Catalog::ValidName(event.metric) ? catalog->AddMetric(event.metric) : std::nullopt;
+    if (!metric) return Fail(StatusCode::kCorruption, "the journal names an impossible metric");
+    tail.metric = *metric;
+  }
+  return tail;
+}
+
+Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vector<TailEvent>& tail,
+                 uint64_t after,
+                 const std::function<Status(MetricSet&, uint64_t chunk)>& fetch_chunk,
+                 FactState* facts) {
+  Entity entity;  // borrows the state, for the shared code
+  entity.sets = std::move(facts->sets);
+  entity.counters = std::move(facts->counters);
+  entity.plain = std::move(facts->plain);
+  Status status;
+  for (const TailEvent& event : tail) {
+    if (event.sequence <= after) continue;
+    switch (event.kind) {
+      case EventKind::kFlip: {
+        MetricSet& set = entity.SetFor(event.metric);
+        status = Flip(set, event.uid, event.delta > 0, event, fetch_chunk);
+        if (!status.ok()) break;
+        JoinLabels({event.label_any, event.label_first}, &set.labels);
+        entity.ForgetIfEmpty(set);
+        if (etype.id == kPlainEtype) NotePlainFlip(entity, event.metric, event.uid);
+        break;
+      }
+      case EventKind::kCounter:
+        entity.SetCounter(event.metric, entity.CounterValue(event.metric) + event.delta);
+        break;
+      case EventKind::kReset: {
+        std::vector<ResetSlot> slots;
+        if (!DecodeReset(event.payload, &slots)) {
+          status = Contradiction(event, "a reset is malformed");
+          break;
+        }
+        for (const ResetSlot& reset : slots) {
+          const auto name = catalog.FindMetric(reset.slot);
+          if (name) entity.SetCounter(*name, reset.counter_part);
+        }
+        break;
+      }
+      case EventKind::kBulkClear: {
+        std::vector<uint64_t> uids;
+        if (!DecodeUids(event.payload, &uids)) {
+          status = Contradiction(event, "a bulk change is malformed");
+          break;
+        }
+        MetricSet& set = entity.SetFor(event.metric);
+        for (const uint64_t uid : uids) {
+          status = Flip(set, uid, false, event, fetch_chunk);
+          if (!status.ok()) break;
+        }
+        entity.ForgetIfEmpty(set);
+        if (status.ok() && etype.id == kPlainEtype && !uids.empty()) {
+          NotePlainFlip(entity, event.metric, uids.front());
+        }
+        break;
+      }
+      case EventKind::kPlainString:
+        BecomePlainString(entity, event.payload, event.uid);
+        break;
+      case EventKind::kPlainDelete:
+        BecomeNothing(entity);
+        break;
+      case EventKind::kPlainLength:
+        if (entity.plain == nullptr) entity.plain = std::make_unique<PlainState>();
+        entity.plain->type = PlainType::kBits;
+        entity.plain->bits_bytes = std::max(entity.plain->bits_bytes, event.uid);
+        break;
+      case EventKind::kWipe:
+        break;  // resolved before: events up to a wipe are not applied
+    }
+    if (!status.ok()) break;
+  }
+  facts->sets = std::move(entity.sets);
+  facts->counters = std::move(entity.counters);
+  facts->plain = std::move(entity.plain);
+  return status;
+}
+
+}  // namespace tallystick

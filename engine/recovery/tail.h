@@ -1,0 +1,33 @@
+// The journal's events as recovery keeps them, and what they do to facts.
+#pragma once
+
+#include "engine/counts/catalog.h"
+#include "engine/facts/entity.h"
+
+#include <tallystick/result.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tallystick {
+
+// Names become catalog numbers. kCorruption when a name is invalid or there are too many.
+Result<TailEvent> MakeTailEvent(Catalog* catalog, const JournalEvent& event);
+
+// What facts, counter parts and plain value an entity has, without its bookkeeping.
+struct FactState {
+  std::vector<MetricSet> sets;
+  std::vector<CounterPart> counters;
+  std::unique_ptr<PlainState> plain;
+};
+
+// Applies the events whose sequence is > after, in order. `fetch_chunk` brings an absent chunk (it
+// calls FactSet::InstallChunk). An event that changes nothing contradicts the state: kCorruption.
+Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vector<TailEvent>& tail,
+                 uint64_t after,
+                 const std::function<Status(MetricSet&, uint64_t chunk)>& fetch_chunk,
+                 FactState* facts);
+
+}  // namespace tallystick

@@ -1,0 +1,613 @@
+#include "engine/write_path.h"
+
+#include "engine/base/assert.h"
+#include "engine/counts/fold.h"
+#include "engine/plain_string.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tallystick {
+namespace {
+
+Status Invalid(std::string message) {
+  return Status::Error(StatusCode::kInvalidArgument, std::move(message));
+}
+
+// What an event adds to the sums that are in flight.
+void NoteInFlight(const EtypeInfo& etype, const Event& event, Bucket* bucket) {
+  if (bucket == nullptr) return;
+  const uint8_t slot = SlotOf(etype, event.kind, event.metric);
+  if (slot != kNoSlot) bucket->sums[slot].in_flight += event.delta;
+}
+
+bool IsPlainMetric(std::string_view metric) {
+  return metric == kPlainSetMetric || metric == kPlainBitsMetric;
+}
+
+}  // namespace
+
+Status CheckEntityKey(const EntityKey& key) {
+  if (key.etype.empty()) {
+    if (key.eid.size() > kPlainKeyBytesMax)
+      return Invalid("a plain key is at most 65536 bytes long");
+    return Status();
+  }
+  if (!Catalog::ValidName(key.etype))
+    return Invalid("an entity type is 1 to 64 of A-Z a-z 0-9 _ -");
+  if (key.eid.empty() || key.eid.size() > kEidBytesMax)
+    return Invalid("an entity id is 1 to 512 bytes");
+  return Status();
+}
+
+Status CheckFactKey(const FactKey& key) {
+  if (key.etype.empty()) {
+    if (!IsPlainMetric(key.metric)) return Invalid("a plain key has only the metrics set and bits");
+  } else if (!Catalog::ValidName(key.metric)) {
+    return Invalid("a metric is 1 to 64 of A-Z a-z 0-9 _ -");
+  }
+  return CheckEntityKey(key.entity());
+}
+
+WritePath::WritePath(EngineState* state, Committer* committer, EntityLoader* loader, Replay* replay,
+                     std::function<void(uint32_t)> wake_aggregator)
+    : state_(state),
+      committer_(committer),
+      loader_(loader),
+      replay_(replay),
+      wake_aggregator_(std::move(wake_aggregator)) {}
+
+// ---- Finding
+// -------------------------------------------------------------------------------------
+
+Status WritePath::Satisfy(Located& at, const Need& need,
+                          int32_t busy_timeout_ms) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  if (need.what == Need::What::kChunk) {
+    return loader_->EnsureChunk(at.shard, at.entity, need.metric, need.chunk);
+  }
+  at.shard.mutex.Unlock();
+  const Status status = committer_->WaitForRoom(
+      at.shard_index, busy_timeout_ms < 0 ? state_->options.busy_timeout_ms : busy_timeout_ms);
+  at.shard.mutex.Lock();
+  return status;
+}
+
+Status WritePath::WithEntity(const EntityKey& key, bool for_write, int32_t busy_timeout_ms,
+                             const std::function<Need(Located&)>& run)
+    TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  const EtypeInfo* etype = state_->catalog.AddEtype(key.etype);
+  if (etype == nullptr) return Invalid("too many entity types (at most 60000)");
+  const uint64_t hash = Catalog::HashEntity(*etype, key.eid);
+  const uint32_t shard_index = state_->ShardOf(hash);
+  if (Status s = replay_->Ensure(state_->PartitionOf(shard_index)); !s.ok()) return s;
+  Located at{state_->shard(shard_index), shard_index, *etype, hash, key.eid, nullptr};
+  MutexLock lock(at.shard.mutex);
+  for (;;) {
+    if (for_write && state_->read_only()) return state_->ReadOnlyError();
+    if (Status s = loader_->Ensure(at.shard, *etype, hash, key.eid); !s.ok()) return s;
+    at.entity = at.shard.table.Find(hash, etype->id, key.eid);
+    const Need need = run(at);
+    if (need.what == Need::What::kDone) {
+      if (at.entity != nullptr) EraseIfBlank(at.shard, at.entity);
+      return Status();
+    }
+    if (Status s = Satisfy(at, need, busy_timeout_ms); !s.ok()) return s;
+  }
+}
+
+void WritePath::NoteRead(const Located& at, Ticket* ticket) const {
+  if (ticket == nullptr || at.entity == nullptr || at.entity->last_sequence == 0) return;
+  if (state_->durability == Durability::kAlways)
+    ticket->Add(at.shard_index, at.entity->last_sequence);
+}
+
+Entity& WritePath::Create(Located& at) {
+  if (at.entity == nullptr) {
+    auto entity = std::make_unique<Entity>();
+    entity->hash = at.hash;
+    entity->shard = at.shard_index;
+    entity->etype = at.etype.id;
+    entity->eid = std::string(at.eid);
+    at.entity = at.shard.table.Insert(std::move(entity));
+  }
+  EnsureBucket(at.etype, *at.entity, at.shard.sequence);
+  return *at.entity;
+}
+
+void WritePath::Push(Located& at, Event event, Ticket* ticket) {
+  Partition& p = state_->PartitionOf(at.shard_index);
+  event.shard = at.shard_index;
+  event.sequence = ++at.shard.sequence;
+  event.entity = at.entity;
+  at.entity->last_sequence = event.sequence;
+  ++at.entity->pins;
+  NoteInFlight(at.etype, event, at.entity->bucket.get());
+  at.shard.in_flight.fetch_add(1, std::memory_order_relaxed);
+  p.ring.Push(at.shard_index - p.first_shard, event);
+  if (ticket != nullptr) ticket->Add(at.shard_index, event.sequence);
+  if (p.idle.load(std::memory_order_relaxed) && p.idle.exchange(false)) wake_aggregator_(p.index);
+}
+
+// ---- Facts
+// ---------------------------------------------------------------------------------------
+
+struct WritePath::Prepared {
+  const FactOp* op = nullptr;
+  FactOutcome* outcome = nullptr;
+  const EtypeInfo* etype = nullptr;
+  uint64_t hash = 0;
+  uint32_t shard = 0;
+  uint8_t metric = 0;
+  bool metric_known = false;
+};
+
+Status WritePath::Prepare(const FactOp& op, Prepared* prepared) {
+  if (Status s = CheckFactKey(op.key); !s.ok()) return s;
+  const bool bits = op.key.etype.empty() && op.key.metric == kPlainBitsMetric;
+  if (bits && op.uid > kPlainBitMax) return Invalid("a plain bitmap has bits 0 to 4294967295");
+  TALLY_ASSERT(op.labels.any < 16 && op.labels.first < 16);
+  prepared->etype = state_->catalog.AddEtype(op.key.etype);
+  if (prepared->etype == nullptr) return Invalid("too many entity types (at most 60000)");
+  const auto metric = op.kind == FactOpKind::kSet || op.kind == FactOpKind::kToggle
+                          ? state_->catalog.AddMetric(op.key.metric)
+                          : state_->catalog.FindMetric(op.key.metric);
+  if (!metric && op.kind != FactOpKind::kHas && op.kind != FactOpKind::kClear) {
+    return Invalid("too many metrics (at most 250)");
+  }
+  prepared->metric_known = metric.has_value();
+  prepared->metric = metric.value_or(0);
+  prepared->hash = Catalog::HashEntity(*prepared->etype, op.key.eid);
+  prepared->shard = state_->ShardOf(prepared->hash);
+  return Status();
+}
+
+void WritePath::Apply(std::span<const FactOp> ops, std::span<FactOutcome> outcomes,
+                      int32_t busy_timeout_ms, Ticket* ticket) {
+  TALLY_ASSERT(ops.size() == outcomes.size());
+  std::vector<Prepared> prepared;
+  prepared.reserve(ops.size());
+  for (size_t i = 0; i < ops.size(); ++i) {
+    outcomes[i] = FactOutcome{};
+    Prepared p;
+    p.op = &ops[i];
+    p.outcome = &outcomes[i];
+    if (const Status s = Prepare(ops[i], &p); s.ok()) {
+      prepared.push_back(p);
+    } else {
+      outcomes[i].error = s.code();
+    }
+  }
+  // Stable: operations on one key keep their order.
+  if (prepared.size() > 1) {
+    std::stable_sort(prepared.begin(), prepared.end(),
+                     [](const Prepared& a, const Prepared& b) { return a.shard < b.shard; });
+  }
+  const std::span<const Prepared> all(prepared);
+  for (size_t begin = 0; begin < all.size();) {
+    size_t end = begin + 1;
+    while (end < all.size() && all[end].shard == all[begin].shard) ++end;
+    ApplyGroup(all[begin].shard, all.subspan(begin, end - begin), busy_timeout_ms, ticket);
+    begin = end;
+  }
+}
+
+void WritePath::ApplyGroup(uint32_t shard_index, std::span<const Prepared> group,
+                           int32_t busy_timeout_ms,
+                           Ticket* ticket) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  Shard& shard = state_->shard(shard_index);
+  if (const Status s = replay_->Ensure(state_->PartitionOf(shard_index)); !s.ok()) {
+    for (const Prepared& p : group) p.outcome->error = s.code();
+    return;
+  }
+  MutexLock lock(shard.mutex);
+  for (const Prepared& p : group) {
+    Located at{shard, shard_index, *p.etype, p.hash, p.op->key.eid, nullptr};
+    for (;;) {
+      Status status;
+      if (p.op->kind != FactOpKind::kHas && state_->read_only()) {
+        status = Status::Error(StatusCode::kReadOnly, "");
+      } else {
+        status = loader_->Ensure(shard, *p.etype, p.hash, at.eid);
+      }
+      Need need;
+      if (status.ok()) {
+        at.entity = shard.table.Find(p.hash, p.etype->id, at.eid);
+        need = ApplyOne(at, *p.op, p.metric, p.metric_known, p.outcome, ticket);
+        if (need.what == Need::What::kDone) {
+          if (at.entity != nullptr) EraseIfBlank(shard, at.entity);
+          break;
+        }
+        status = Satisfy(at, need, busy_timeout_ms);
+      }
+      if (!status.ok()) {
+        p.outcome->error = status.code();
+        break;
+      }
+    }
+  }
+}
+
+WritePath::Need WritePath::ApplyOne(Located& at, const FactOp& op, uint8_t metric,
+                                    bool metric_known, FactOutcome* outcome, Ticket* ticket) {
+  const bool plain = at.etype.id == kPlainEtype;
+  const bool writes = op.kind != FactOpKind::kHas;
+  if (writes && !committer_->HasRoom(at.shard)) return Need::Room();
+  if (plain) {
+    ExpireIfDue(at, NowMs());
+    const PlainType type =
+        at.entity != nullptr && at.entity->plain ? at.entity->plain->type : PlainType::kNone;
+    const bool is_bits = op.key.metric == kPlainBitsMetric;
+    if (type == PlainType::kString && is_bits) return ApplyToString(at, op, outcome, ticket);
+    if (type == PlainType::kString || (type == PlainType::kSet && is_bits) ||
+        (type == PlainType::kBits && !is_bits)) {
+      outcome->error = StatusCode::kWrongType;
+      return Need::Done();
+    }
+  }
+  if (!metric_known) {  // a name that became known while the entity was loaded
+    const auto found = state_->catalog.FindMetric(op.key.metric);
+    metric_known = found.has_value();
+    metric = found.value_or(0);
+  }
+  MetricSet* set = at.entity != nullptr && metric_known ? at.entity->FindSet(metric) : nullptr;
+  if (set != nullptr) {
+    if (const auto absent = set->set.FirstAbsent({op.uid, op.uid}))
+      return Need::Chunk(metric, *absent);
+  }
+  const bool before = set != nullptr && set->set.Contains(op.uid);
+  const bool after = op.kind == FactOpKind::kHas      ? before
+                     : op.kind == FactOpKind::kToggle ? !before
+                                                      : op.kind == FactOpKind::kSet;
+  outcome->before = before;
+  outcome->after = after;
+  outcome->cardinality = set != nullptr ? set->set.cardinality() : 0;
+  if (before == after) {
+    // SETBIT k 100 0 makes a bitmap of 13 bytes: a change of length is a change.
+    if (plain && writes && op.key.metric == kPlainBitsMetric) {
+      const uint64_t bytes = op.uid / 8 + 1;
+      const bool grows =
+          at.entity == nullptr || !at.entity->plain || at.entity->plain->bits_bytes < bytes;
+      if (grows) {
+        Entity& entity = Create(at);
+        if (entity.plain == nullptr) entity.plain = std::make_unique<PlainState>();
+        entity.plain->type = PlainType::kBits;
+        entity.plain->bits_bytes = bytes;
+        Event event;
+        event.kind = EventKind::kPlainLength;
+        event.metric = kBitsMetric;
+        event.uid = bytes;
+        Push(at, event, ticket);
+        return Need::Done();
+      }
+    }
+    NoteRead(at, ticket);
+    return Need::Done();
+  }
+  Entity& entity = Create(at);
+  MetricSet& changed = entity.SetFor(metric);
+  const bool flipped = after ? changed.set.Add(op.uid) : changed.set.Remove(op.uid);
+  TALLY_ASSERT(flipped);
+  JoinLabels(op.labels, &changed.labels);
+  entity.ForgetIfEmpty(changed);
+  outcome->cardinality = changed.set.cardinality();
+  if (plain) {
+    NotePlainFlip(entity, metric, op.uid);
+    if (entity.plain->type == PlainType::kNone) SetExpiry(at.shard, entity, 0);
+  }
+  Event event;
+  event.kind = EventKind::kFlip;
+  event.metric = metric;
+  event.label_any = op.labels.any;
+  event.label_first = op.labels.first;
+  event.uid = op.uid;
+  event.delta = after ? 1 : -1;
+  Push(at, event, ticket);
+  return Need::Done();
+}
+
+// A bit of a plain string: the string changes as a whole, in O(its length).
+WritePath::Need WritePath::ApplyToString(Located& at, const FactOp& op, FactOutcome* outcome,
+                                         Ticket* ticket) {
+  PlainState& plain = *at.entity->plain;
+  const bool before = StringBit(plain.value, op.uid);
+  const bool after = op.kind == FactOpKind::kHas      ? before
+                     : op.kind == FactOpKind::kToggle ? !before
+                                                      : op.kind == FactOpKind::kSet;
+  outcome->before = before;
+  outcome->after = after;
+  const bool grows = op.kind != FactOpKind::kHas && op.uid / 8 >= plain.value.size();
+  if (before != after || grows) {
+    std::string value = plain.value;
+    SetStringBit(&value, op.uid, after);
+    BecomePlainString(*at.entity, value, plain.expire_at_ms);
+    Event event;
+    event.kind = EventKind::kPlainString;
+    event.uid = plain.expire_at_ms;
+    event.payload = new std::string(std::move(value));
+    Push(at, event, ticket);
+  } else {
+    NoteRead(at, ticket);
+  }
+  outcome->cardinality = StringBits(plain.value, {});
+  return Need::Done();
+}
+
+Result<uint64_t> WritePath::ClearRange(const FactKey& key, UidRange range, int32_t busy_timeout_ms,
+                                       Ticket* ticket) {
+  if (Status s = CheckFactKey(key); !s.ok()) return Fail(std::move(s));
+  if (range.first > range.last) return 0;
+  uint64_t cleared = 0;
+  Status wrong;
+  const Status status = WithEntity(key.entity(), true, busy_timeout_ms, [&](Located& at) -> Need {
+    const auto metric = state_->catalog.FindMetric(key.metric);
+    if (at.etype.id == kPlainEtype) ExpireIfDue(at, NowMs());
+    MetricSet* set = at.entity != nullptr && metric ? at.entity->FindSet(*metric) : nullptr;
+    if (set == nullptr || set->set.empty()) {
+      if (at.entity != nullptr && at.entity->plain &&
+          at.entity->plain->type == PlainType::kString) {
+        wrong = Status::Error(StatusCode::kWrongType, "the key holds a string");
+      }
+      NoteRead(at, ticket);
+      return Need::Done();
+    }
+    if (!committer_->HasRoom(at.shard)) return Need::Room();
+    if (const auto absent = set->set.FirstAbsent(range)) return Need::Chunk(*metric, *absent);
+    if (set->set.CardinalityIn(range) == 0) {
+      NoteRead(at, ticket);
+      return Need::Done();
+    }
+    Entity& entity = Create(at);
+    set = entity.FindSet(*metric);
+    std::vector<uint64_t> removed;
+    cleared = set->set.RemoveRange(range, &removed);
+    entity.ForgetIfEmpty(*set);
+    if (at.etype.id == kPlainEtype) {
+      NotePlainFlip(entity, *metric, removed.back());
+      if (entity.plain->type == PlainType::kNone) SetExpiry(at.shard, entity, 0);
+    }
+    Event event;
+    event.kind = EventKind::kBulkClear;
+    event.metric = *metric;
+    event.delta = -static_cast<int64_t>(cleared);
+    event.payload = new std::string;
+    EncodeUids(removed, event.payload);
+    Push(at, event, ticket);
+    return Need::Done();
+  });
+  if (!status.ok()) return Fail(status);
+  if (!wrong.ok()) return Fail(wrong);
+  return cleared;
+}
+
+// ---- Counters
+// ------------------------------------------------------------------------------------
+
+Result<int64_t> WritePath::AddToCounter(const EntityKey& key, std::string_view slot_name,
+                                        int64_t delta, int32_t busy_timeout_ms, Ticket* ticket) {
+  if (Status s = CheckEntityKey(key); !s.ok()) return Fail(std::move(s));
+  int64_t result = 0;
+  Status refused;
+  const Status status = WithEntity(key, true, busy_timeout_ms, [&](Located& at) -> Need {
+    const auto name = state_->catalog.FindMetric(slot_name);
+    const uint8_t slot = name ? at.etype.slot_of_name[*name] : kNoSlot;
+    if (slot == kNoSlot || !(*at.etype.slots)[slot].has_counter) {
+      refused = Invalid(slot == kNoSlot ? "the entity type has no slot of this name"
+                                        : "the slot counts facts only and has no counter part");
+      return Need::Done();
+    }
+    if (!committer_->HasRoom(at.shard)) return Need::Room();
+    SlotSums sums[kSlotsMax];
+    if (at.entity != nullptr) SumsFromFacts(at.etype, *at.entity, sums);
+    int64_t counter = 0;
+    if (__builtin_add_overflow(sums[slot].counter_part, delta, &counter) ||
+        __builtin_add_overflow(sums[slot].value, delta, &result)) {
+      refused = Status::Error(StatusCode::kOverflow, "increment or decrement would overflow");
+      return Need::Done();
+    }
+    if (delta == 0) {
+      NoteRead(at, ticket);
+      return Need::Done();
+    }
+    Create(at).SetCounter(*name, counter);
+    Event event;
+    event.kind = EventKind::kCounter;
+    event.metric = *name;
+    event.delta = delta;
+    Push(at, event, ticket);
+    return Need::Done();
+  });
+  if (!status.ok()) return Fail(status);
+  if (!refused.ok()) return Fail(refused);
+  return result;
+}
+
+Status WritePath::Rebuild(const EntityKey& key, int32_t busy_timeout_ms, Ticket* ticket,
+                          Counts* before) {
+  if (Status s = CheckEntityKey(key); !s.ok()) return s;
+  Status damaged;
+  const Status status = WithEntity(key, true, busy_timeout_ms, [&](Located& at) -> Need {
+    if (at.entity == nullptr || at.etype.slots->empty()) return Need::Done();
+    if (!committer_->HasRoom(at.shard)) return Need::Room();
+    for (const MetricSet& set : at.entity->sets) {
+      if (const auto absent = set.set.FirstAbsent({})) return Need::Chunk(set.metric, *absent);
+    }
+    for (const MetricSet& set : at.entity->sets) {
+      // Recounts the members: the kept cardinality is only believed when it proves right.
+      if (!set.set.IsValid())
+        damaged = Status::Error(StatusCode::kCorruption, "a fact set is damaged in memory");
+    }
+    if (!damaged.ok()) return Need::Done();
+    const CountRecord now = RecordOf(at.etype, *at.entity);
+    before->slots = now.slots;
+    before->values = now.values;
+    before->sequence = now.sequence;
+    Create(at);
+    SlotSums sums[kSlotsMax];
+    SumsFromFacts(at.etype, *at.entity, sums);
+    std::vector<ResetSlot> slots;
+    for (uint32_t i = 0; i < now.slots; ++i) {
+      slots.push_back(ResetSlot{(*at.etype.slots)[i].name, sums[i].value - sums[i].counter_part,
+                                sums[i].counter_part});
+    }
+    Event event;
+    event.kind = EventKind::kReset;
+    event.payload = new std::string;
+    EncodeReset(slots, event.payload);
+    Push(at, event, ticket);
+    return Need::Done();
+  });
+  return status.ok() ? damaged : status;
+}
+
+// ---- Plain keys
+// ----------------------------------------------------------------------------------
+
+void WritePath::SetExpiry(Shard& shard, Entity& entity,
+                          uint64_t expire_at_ms) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  PlainState& plain = *entity.plain;
+  // The old stamp may be gone from `plain` already: entries are found by entity when they differ.
+  if (plain.indexed_expiry_ms != 0) shard.expiries.erase({plain.indexed_expiry_ms, &entity});
+  plain.indexed_expiry_ms = expire_at_ms;
+  plain.expire_at_ms = expire_at_ms;
+  if (expire_at_ms != 0) shard.expiries.emplace(expire_at_ms, &entity);
+}
+
+void WritePath::ExpireIfDue(Located& at, uint64_t now_ms) {
+  Entity* entity = at.entity;
+  if (entity == nullptr || entity->plain == nullptr || entity->plain->expire_at_ms == 0 ||
+      entity->plain->expire_at_ms > now_ms || state_->read_only()) {
+    return;
+  }
+  BecomeNothing(*entity);
+  SetExpiry(at.shard, *entity, 0);
+  Event event;
+  event.kind = EventKind::kPlainDelete;
+  Push(at, event, nullptr);
+}
+
+Result<PlainSetOutcome> WritePath::PlainSet(std::string_view key, std::string_view value,
+                                            const PlainSetOptions& set, int32_t busy_timeout_ms,
+                                            Ticket* ticket) {
+  if (Status s = CheckEntityKey({"", key}); !s.ok()) return Fail(std::move(s));
+  if (value.size() > kPlainValueBytesMax) return Fail(Invalid("a value is at most 512 MB"));
+  PlainSetOutcome outcome;
+  Status wrong;
+  const Status status = WithEntity({"", key}, true, busy_timeout_ms, [&](Located& at) -> Need {
+    if (!committer_->HasRoom(at.shard)) return Need::Room();
+    const uint64_t now_ms = NowMs();
+    ExpireIfDue(at, now_ms);
+    PlainState* plain = at.entity != nullptr ? at.entity->plain.get() : nullptr;
+    const PlainType type = plain != nullptr ? plain->type : PlainType::kNone;
+    if (set.return_old && type != PlainType::kNone) {
+      if (type == PlainType::kSet) {
+        wrong = Status::Error(StatusCode::kWrongType, "the key holds a set");
+        return Need::Done();
+      }
+      if (type == PlainType::kString) {
+        outcome.old = plain->value;
+      } else {
+        const MetricSet* bits = at.entity->FindSet(kBitsMetric);
+        if (bits != nullptr) {
+          if (const auto absent = bits->set.FirstAbsent({}))
+            return Need::Chunk(kBitsMetric, *absent);
+        }
+        outcome.old = BitsAsString(bits, plain->bits_bytes);
+      }
+    }
+    if ((set.only_if_absent && type != PlainType::kNone) ||
+        (set.only_if_present && type == PlainType::kNone)) {
+      NoteRead(at, ticket);
+      return Need::Done();
+    }
+    const uint64_t expire_at_ms =
+        set.keep_expiry && plain != nullptr ? plain->expire_at_ms : set.expire_at_ms;
+    Entity& entity = Create(at);
+    if (expire_at_ms != 0 && expire_at_ms <= now_ms) {  // already over: as if deleted
+      BecomeNothing(entity);
+      SetExpiry(at.shard, entity, 0);
+      Event event;
+      event.kind = EventKind::kPlainDelete;
+      Push(at, event, ticket);
+    } else {
+      BecomePlainString(entity, value, expire_at_ms);
+      SetExpiry(at.shard, entity, expire_at_ms);
+      Event event;
+      event.kind = EventKind::kPlainString;
+      event.uid = expire_at_ms;
+      event.payload = new std::string(value);
+      Push(at, event, ticket);
+    }
+    outcome.stored = true;
+    return Need::Done();
+  });
+  if (!status.ok()) return Fail(status);
+  if (!wrong.ok()) return Fail(wrong);
+  return outcome;
+}
+
+Result<bool> WritePath::PlainDelete(std::string_view key, int32_t busy_timeout_ms, Ticket* ticket) {
+  if (Status s = CheckEntityKey({"", key}); !s.ok()) return Fail(std::move(s));
+  bool existed = false;
+  const Status status = WithEntity({"", key}, true, busy_timeout_ms, [&](Located& at) -> Need {
+    if (!committer_->HasRoom(at.shard)) return Need::Room();
+    ExpireIfDue(at, NowMs());
+    if (at.entity == nullptr || !at.entity->plain || at.entity->plain->type == PlainType::kNone) {
+      NoteRead(at, ticket);
+      return Need::Done();
+    }
+    existed = true;
+    BecomeNothing(*at.entity);
+    SetExpiry(at.shard, *at.entity, 0);
+    Event event;
+    event.kind = EventKind::kPlainDelete;
+    Push(at, event, ticket);
+    return Need::Done();
+  });
+  if (!status.ok()) return Fail(status);
+  return existed;
+}
+
+void WritePath::WipeShard(uint32_t shard_index) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  Shard& shard = state_->shard(shard_index);
+  Partition& p = state_->PartitionOf(shard_index);
+  shard.expiries.clear();
+  std::vector<Entity*> gone;
+  shard.table.ForEach([&](Entity* e) {
+    e->sets.clear();
+    e->counters.clear();
+    e->plain.reset();
+    e->tail.reset();
+    e->record_healed = false;
+    const bool loading = e->residency == Residency::kLoading;
+    if (!loading) e->residency = Residency::kResident;
+    if (e->pins == 0) e->bucket.reset();
+    if (e->pins == 0 && e->holds == 0 && !loading) gone.push_back(e);
+  });
+  for (Entity* e : gone) shard.table.Erase(e);
+  Event event;
+  event.kind = EventKind::kWipe;
+  event.shard = shard_index;
+  event.sequence = ++shard.sequence;
+  shard.wipe_sequence = event.sequence;
+  // Past the bound by one, which the queue's own limit leaves room for.
+  shard.in_flight.fetch_add(1, std::memory_order_relaxed);
+  p.ring.Push(shard_index - p.first_shard, event);
+}
+
+size_t WritePath::ExpireDue(uint32_t shard_index, size_t max) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  Shard& shard = state_->shard(shard_index);
+  const uint64_t now_ms = NowMs();
+  size_t expired = 0;
+  MutexLock lock(shard.mutex);
+  while (expired < max && !shard.expiries.empty() && shard.expiries.begin()->first <= now_ms &&
+         committer_->HasRoom(shard) && !state_->read_only()) {
+    Entity* entity = shard.expiries.begin()->second;
+    Located at{shard,        shard_index, state_->catalog.etype(kPlainEtype),
+               entity->hash, entity->eid, entity};
+    ExpireIfDue(at, now_ms);
+    ++expired;
+  }
+  return expired;
+}
+
+}  // namespace tallystick

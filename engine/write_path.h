@@ -1,0 +1,100 @@
+// WritePath: the one place where order matters. Under the shard's mutex: look, reserve, change the
+// facts, take the next sequence, push the event.
+//
+// A place in the ring is reserved before anything changes, so there is never a fact without its
+// event and a refused write has changed nothing.
+#pragma once
+
+#include "engine/committer.h"
+#include "engine/recovery/engine_state.h"
+#include "engine/recovery/entity_loader.h"
+#include "engine/recovery/replay.h"
+
+#include <tallystick/engine.h>
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tallystick {
+
+class WritePath {
+ public:
+  WritePath(EngineState* state, Committer* committer, EntityLoader* loader, Replay* replay,
+            std::function<void(uint32_t partition)> wake_aggregator);
+
+  void Apply(std::span<const FactOp> ops, std::span<FactOutcome> outcomes, int32_t busy_timeout_ms,
+             Ticket* ticket);
+  Result<uint64_t> ClearRange(const FactKey& key, UidRange range, int32_t busy_timeout_ms,
+                              Ticket* ticket);
+  Result<int64_t> AddToCounter(const EntityKey& entity, std::string_view slot, int64_t delta,
+                               int32_t busy_timeout_ms, Ticket* ticket);
+  // Pushes the reset; the counts before it are in *before.
+  Status Rebuild(const EntityKey& entity, int32_t busy_timeout_ms, Ticket* ticket, Counts* before);
+  Result<PlainSetOutcome> PlainSet(std::string_view key, std::string_view value,
+                                   const PlainSetOptions& set, int32_t busy_timeout_ms,
+                                   Ticket* ticket);
+  Result<bool> PlainDelete(std::string_view key, int32_t busy_timeout_ms, Ticket* ticket);
+  // Deletes plain keys of one shard whose time has come; how many.
+  size_t ExpireDue(uint32_t shard, size_t max);
+
+  // Removes everything of a shard from memory and pushes the event that says so. All locks of
+  // EngineImpl::Wipe are held.
+  void WipeShard(uint32_t shard);
+
+  // One entity, found and resident (or null when there is none), under its shard's mutex. Loads and
+  // chunk reads release the mutex; `run` then is called anew, so it must not have changed anything
+  // yet.
+  struct Located {
+    Shard& shard;
+    uint32_t shard_index;
+    const EtypeInfo& etype;
+    uint64_t hash;
+    std::string_view eid;
+    Entity* entity;
+  };
+  // What `run` answers: done, a chunk it needs, or room in the ring.
+  struct Need {
+    enum class What : uint8_t { kDone, kChunk, kRoom } what = What::kDone;
+    uint8_t metric = 0;
+    uint64_t chunk = 0;
+    static Need Done() { return {}; }
+    static Need Chunk(uint8_t metric, uint64_t chunk) { return {What::kChunk, metric, chunk}; }
+    static Need Room() { return {What::kRoom, 0, 0}; }
+  };
+  Status WithEntity(const EntityKey& key, bool for_write, int32_t busy_timeout_ms,
+                    const std::function<Need(Located&)>& run);
+
+  // In mode always, what a read saw is acknowledged once it is durable.
+  void NoteRead(const Located& at, Ticket* ticket) const;
+  uint64_t NowMs() const { return state_->clock->WallMs(); }
+
+ private:
+  struct Prepared;
+  Status Prepare(const FactOp& op, Prepared* prepared);
+  void ApplyGroup(uint32_t shard, std::span<const Prepared> group, int32_t busy_timeout_ms,
+                  Ticket* ticket);
+  Need ApplyOne(Located& at, const FactOp& op, uint8_t metric, bool metric_known,
+                FactOutcome* outcome, Ticket* ticket);
+  Need ApplyToString(Located& at, const FactOp& op, FactOutcome* outcome, Ticket* ticket);
+  Status Satisfy(Located& at, const Need& need, int32_t busy_timeout_ms);
+
+  Entity& Create(Located& at);
+  void Push(Located& at, Event event, Ticket* ticket);
+  void ExpireIfDue(Located& at, uint64_t now_ms);
+  void SetExpiry(Shard& shard, Entity& entity, uint64_t expire_at_ms);
+
+  EngineState* const state_;
+  Committer* const committer_;
+  EntityLoader* const loader_;
+  Replay* const replay_;
+  const std::function<void(uint32_t)> wake_aggregator_;
+};
+
+// Limits of keys, with the message that names what is wrong.
+Status CheckEntityKey(const EntityKey& key);
+Status CheckFactKey(const FactKey& key);
+
+}  // namespace tallystick
