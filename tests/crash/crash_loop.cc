@@ -16,6 +16,9 @@ using std::chrono::steady_clock;
 constexpr uint32_t kWindowMax = 64;  // requests in flight on one connection
 constexpr uint32_t kKillsAtStartMax = 3;
 constexpr microseconds kStopTimeMax{20000};
+constexpr std::chrono::seconds kBackgroundTime{2};
+constexpr uint64_t kWritesBeforeFlush = 5000;
+constexpr microseconds kFlushTimeMax{30000};
 
 }  // namespace
 
@@ -58,6 +61,7 @@ std::unique_ptr<ServerProcess> CrashLoop::Start(uint32_t kills_at_start,
     const Ended ended = server->Wait();
     if (!faults.empty() && ended.by_signal && ended.code == SIGKILL) {
       ++report_.kills;
+      ++report_.fault_deaths;
     } else {
       Problem("the server does not start again (" + std::to_string(ended.code) + "):\n" +
               server->Log());
@@ -143,18 +147,72 @@ bool CrashLoop::DieAtFault(const std::string& faults, uint64_t patience) {
   const uint64_t kills = report_.kills;
   const auto server = Start(0, faults);
   if (server == nullptr) return report_.kills > kills;
-  const uint16_t port = *server->WaitReady();
-  Load(port, patience);
-  // A point in the background may still be reached; else this is one more kill under no load.
-  server->WaitEnded(std::chrono::milliseconds(100));
-  server->Signal(SIGKILL);
+  Load(*server->WaitReady(), patience);
+  // A point in the background may still be reached; else a clean stop comes by it, or nothing does.
+  if (!server->WaitEnded(kBackgroundTime)) server->Signal(SIGTERM);
   const Ended ended = server->Wait();
-  ++report_.kills;
-  if (!ended.by_signal || ended.code != SIGKILL) {
+  if (ended.by_signal && ended.code == SIGKILL) {
+    ++report_.kills;
+    ++report_.fault_deaths;
+  } else if (ended.by_signal || ended.code != 0) {
     Problem("the server ended by itself, code " + std::to_string(ended.code) + ":\n" +
             server->Log());
   }
   return report_.problems.empty();
+}
+
+uint64_t CrashLoop::CellsSet() const {
+  uint64_t set = 0;
+  for (const Group& group : universe_.groups()) {
+    for (const Slot& slot : group.slots) set += slot.cell.acknowledged() != 0;
+  }
+  return set;
+}
+
+bool CrashLoop::KillDuringFlush() {
+  const auto server = Start(0);
+  if (server == nullptr) return false;
+  const uint16_t port = *server->WaitReady();
+  if (!Verify(port)) return false;
+  Load(port, kWritesBeforeFlush);
+  const uint64_t before = CellsSet();
+  RespClientOptions client_options;
+  client_options.port = port;
+  auto client = RespClient::Connect(client_options);
+  if (!client) {
+    Problem("cannot connect: " + client.error().ToString());
+    return false;
+  }
+  (*client)->Queue({"FLUSHALL"});
+  const Status sent = (*client)->Flush();
+  server->WaitEnded(microseconds(Below(static_cast<uint64_t>(kFlushTimeMax.count()))));
+  server->Signal(SIGKILL);
+  server->Wait();
+  ++report_.kills;
+  const auto reply = (*client)->Read();
+  const bool acknowledged = sent.ok() && reply.has_value() && reply->text == "OK";
+  for (Group& group : universe_.groups()) {
+    for (Slot& slot : group.slots) {
+      slot.cell.Send({CellOp::Kind::kSet, 0});
+      if (acknowledged) slot.cell.Acknowledge();
+    }
+  }
+  if (!Check()) return false;
+  const uint64_t after = CellsSet();
+  if (after != 0 && after != before) {
+    Problem("of " + std::to_string(before) + " values, " + std::to_string(after) +
+            " were left by FLUSHALL");
+  }
+  return report_.problems.empty();
+}
+
+bool CrashLoop::Check() {
+  const auto server = Start(0);
+  if (server == nullptr || !Verify(*server->WaitReady())) return false;
+  server->Signal(SIGKILL);
+  server->Wait();
+  ++report_.kills;
+  return true;
 }
 
 bool CrashLoop::Finish() {

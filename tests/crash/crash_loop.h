@@ -32,6 +32,7 @@ struct CrashLoopOptions {
 struct CrashLoopReport {
   std::vector<std::string> problems;
   uint64_t kills = 0;
+  uint64_t fault_deaths = 0;  // of the kills: the server's own, at an armed fault point
   uint64_t acknowledged = 0;  // writes
   uint64_t refused = 0;
   uint64_t cells = 0;  // compared after restarts
@@ -50,6 +51,10 @@ class CrashLoop {
   // One life that ends by itself, at an armed fault point. Ends without a kill after `patience`
   // acknowledged writes when the point is never reached. False on a problem.
   bool DieAtFault(const std::string& faults, uint64_t patience);
+  // One life that ends by SIGKILL shortly after FLUSHALL was sent: all must be left, or nothing.
+  bool KillDuringFlush();
+  // Start, read everything back, and kill without load.
+  bool Check();
   // Start, read everything back, stop cleanly by SIGTERM, start, read everything back.
   bool Finish();
 
@@ -65,6 +70,8 @@ class CrashLoop {
   bool Verify(uint16_t port);
   // Writes on all connections until all of them are lost, or so many writes are acknowledged.
   void Load(uint16_t port, uint64_t acknowledged_max);
+  // Cells that are not 0 by what is known.
+  uint64_t CellsSet() const;
   void Problem(std::string text);
   uint32_t Below(uint64_t limit) { return static_cast<uint32_t>(random_() % limit); }
 

@@ -21,14 +21,14 @@ CrashLoopOptions Options(const TemporaryDirectory& directory, std::string_view n
   return options;
 }
 
-// Runs `kills` lives; what each ends by, moment(i) says.
-template <typename MomentOf>
-void RunLives(std::string_view name, MomentOf moment, uint64_t kills) {
+// Runs `kills` lives; live(loop, i) is one of them.
+template <typename Live>
+void RunLives(std::string_view name, uint64_t kills, Live live) {
   if (TallystickBinary().empty()) GTEST_SKIP() << "TALLYSTICK_SERVER names no program";
   TemporaryDirectory directory(name);
   CrashLoop loop(Options(directory, name));
   bool good = true;
-  for (uint64_t i = 0; good && i < kills; ++i) good = loop.KillOnce(moment(i));
+  for (uint64_t i = 0; good && i < kills; ++i) good = live(&loop);
   good = good && loop.Finish();
   std::printf("%s\n", loop.report().Summary().c_str());
   for (const std::string& problem : loop.report().problems) ADD_FAILURE() << problem;
@@ -42,18 +42,22 @@ uint64_t Kills(uint64_t quick) {
 }
 
 TEST(CrashLoopTest, KilledUnderLoad) {
-  RunLives(
-      "crash-load", [](uint64_t) { return KillMoment::kLoad; }, Kills(4));
+  RunLives("crash-load", Kills(4),
+           [](CrashLoop* loop) { return loop->KillOnce(KillMoment::kLoad); });
 }
 
 TEST(CrashLoopTest, KilledWhileItStarts) {
-  RunLives(
-      "crash-start", [](uint64_t) { return KillMoment::kStart; }, Kills(2));
+  RunLives("crash-start", Kills(2),
+           [](CrashLoop* loop) { return loop->KillOnce(KillMoment::kStart); });
 }
 
 TEST(CrashLoopTest, KilledWhileItStops) {
-  RunLives(
-      "crash-stop", [](uint64_t) { return KillMoment::kStop; }, Kills(2));
+  RunLives("crash-stop", Kills(2),
+           [](CrashLoop* loop) { return loop->KillOnce(KillMoment::kStop); });
+}
+
+TEST(CrashLoopTest, KilledWhileItEmptiesEverything) {
+  RunLives("crash-flush", Kills(2), [](CrashLoop* loop) { return loop->KillDuringFlush(); });
 }
 
 }  // namespace
