@@ -1,9 +1,11 @@
 #include "engine/counts/schema.h"
 
+#include "engine/base/coding.h"
 #include "engine/base/log.h"
 #include "engine/base/names.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 namespace tallystick {
@@ -65,6 +67,24 @@ Status NormaliseType(EntityTypeSpec* type) {
   return Status();
 }
 
+// From the length, the first and the last bytes: cheap, and names that differ only in their middle
+// merely share a probe sequence. Not for bytes whose number others choose: these come from the
+// schema.
+uint64_t TypeHash(std::string_view etype) {
+  uint64_t word = etype.size();
+  if (etype.size() >= 8) {
+    word += LoadBigEndian<uint64_t>(etype.data());
+    word ^= LoadBigEndian<uint64_t>(etype.data() + etype.size() - 8) * 31;
+  } else if (etype.size() >= 4) {
+    word += uint64_t{LoadBigEndian<uint32_t>(etype.data())} << 32;
+    word ^= LoadBigEndian<uint32_t>(etype.data() + etype.size() - 4);
+  } else {
+    for (const char c : etype) word = word << 8 | static_cast<uint8_t>(c);
+  }
+  word *= 0x9e3779b97f4a7c15u;
+  return word ^ (word >> 32);
+}
+
 // Slot and metric names share the engine's name table.
 size_t DistinctNames(const SchemaSpec& spec) {
   std::set<std::string_view> names;
@@ -113,19 +133,32 @@ Result<Schema> Schema::Make(SchemaSpec spec) {
   }
   Schema schema;
   schema.spec_ = std::move(spec);
+  schema.BuildIndex();
   return schema;
+}
+
+void Schema::BuildIndex() {
+  static_assert(kEntityTypesMax < UINT16_MAX);
+  index_.assign(std::bit_ceil(4 * spec_.types.size()), 0);
+  const size_t mask = index_.size() - 1;
+  for (size_t i = 0; i < spec_.types.size(); ++i) {
+    size_t at = TypeHash(spec_.types[i].etype) & mask;
+    while (index_[at] != 0) at = (at + 1) & mask;
+    index_[at] = static_cast<uint16_t>(i + 1);
+  }
 }
 
 const std::vector<SlotSpec>& Schema::Slots(std::string_view etype) const {
   static const std::vector<SlotSpec> kNone;
-  const std::vector<EntityTypeSpec>& types = spec_.types;
-  if (etype.empty() || types.empty()) return kNone;
-  const auto found = std::lower_bound(
-      types.begin(), types.end(), etype,
-      [](const EntityTypeSpec& type, std::string_view e) { return type.etype < e; });
-  if (found != types.end() && found->etype == etype) return found->slots;
+  if (etype.empty() || index_.empty()) return kNone;
+  const size_t mask = index_.size() - 1;
+  for (size_t at = TypeHash(etype) & mask; index_[at] != 0; at = (at + 1) & mask) {
+    const EntityTypeSpec& type = spec_.types[index_[at] - 1u];
+    if (type.etype == etype) return type.slots;
+  }
   // "*" sorts before every name.
-  return types.front().etype == kEveryOtherType ? types.front().slots : kNone;
+  const EntityTypeSpec& first = spec_.types.front();
+  return first.etype == kEveryOtherType ? first.slots : kNone;
 }
 
 Result<EntityTypeSpec> ParseEntityType(std::string_view etype, std::string_view slots) {

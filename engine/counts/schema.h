@@ -5,6 +5,7 @@
 #include <tallystick/counts.h>
 #include <tallystick/result.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,7 @@ class Schema {
 
   const SchemaSpec& spec() const { return spec_; }
   // Slots of an entity type; those of "*" when it is not listed; none for "" (plain keys) and where
-  // there is no "*". O(log types), no allocation; valid as long as this Schema.
+  // there is no "*". O(1), no allocation; valid as long as this Schema.
   const std::vector<SlotSpec>& Slots(std::string_view etype) const;
 
   // For meta: versioned binary, sealed by the caller; layout in docs/formats/meta.md. Decode takes
@@ -37,7 +38,11 @@ class Schema {
   static std::string FormatSlots(const EntityTypeSpec& type);
 
  private:
+  void BuildIndex();
+
   SchemaSpec spec_;
+  // Open addressing with linear probing: position in spec_.types + 1, 0 where there is none.
+  std::vector<uint16_t> index_;
 };
 
 }  // namespace tallystick

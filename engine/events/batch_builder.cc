@@ -47,6 +47,8 @@ void BatchBuilder::Begin(uint32_t partition, uint64_t first_offset, uint64_t epo
   templates_.Clear();
   last_metric_.clear();
   last_metric_number_ = 0;
+  last_etype_.clear();
+  last_etype_number_ = 0;
   last_template_key_ = 0;
   last_identity_ = nullptr;
   last_entity_ = nullptr;
@@ -116,7 +118,11 @@ uint8_t BatchBuilder::PutEntity(const JournalEvent& event, const void* identity,
 
   TALLY_ASSERT(ValidEid(event.etype, event.eid));
   bool new_name = false;
-  const uint32_t type = names_.Find(event.etype, &new_name);
+  if (event.etype != last_etype_) {
+    last_etype_number_ = names_.Find(event.etype, &new_name);
+    last_etype_.assign(event.etype);
+  }
+  const uint32_t type = last_etype_number_;
   uint64_t number = 0;
   const bool numeric = ParseDecimal(event.eid, &number);
   const uint32_t numeric_bytes = numeric ? BytesOf(number) : 0;

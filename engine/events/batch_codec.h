@@ -68,9 +68,11 @@ class BatchBuilder {
   NameTable names_;
   NumberTable templates_;  // of the batch, by what they consist of
   NumberTable entities_;   // of the present section, by identity
-  // The event before: most often the next one has the same metric, template or entity.
+  // The event before: most often the next one has the same metric, entity type, template or entity.
   std::string last_metric_;
   uint32_t last_metric_number_ = 0;
+  std::string last_etype_;
+  uint32_t last_etype_number_ = 0;
   uint64_t last_template_key_ = 0;
   uint32_t last_template_ = 0;
   const void* last_identity_ = nullptr;

@@ -47,6 +47,25 @@ TEST(Schema, SlotsOfListedTypesElseOfStarElseNone) {
   EXPECT_TRUE(Schema().Slots("article").empty());
 }
 
+TEST(Schema, FindsEachOfManyTypes) {
+  SchemaSpec spec;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string number = std::to_string(i);
+    // Alike in length, first and last bytes.
+    const std::string etype = i % 2 == 0 ? "beginning" + number + "and_the_end" : number;
+    SlotSpec slot = Slot("like");
+    slot.width_bytes = i % 3 == 0 ? 8 : 4;
+    spec.types.push_back({etype, {slot}});
+  }
+  const Schema schema = Schema::Make(spec).value();
+  const Schema copy = schema;
+  for (const EntityTypeSpec& type : spec.types) {
+    ASSERT_EQ(schema.Slots(type.etype), type.slots);
+    ASSERT_EQ(copy.Slots(type.etype), type.slots);
+    ASSERT_TRUE(schema.Slots(type.etype + "x").empty());
+  }
+}
+
 TEST(Schema, MakeSaysWhatToMend) {
   const auto expect = [](SchemaSpec spec, std::string_view words) {
     const Status s = MakeError(std::move(spec));
