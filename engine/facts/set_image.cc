@@ -10,41 +10,6 @@
 namespace tallystick {
 namespace {
 
-// Calls visit(first, last) for every run of set bits, ascending.
-template <typename Visit>
-void ForEachRun(const ChunkBits& bits, Visit visit) {
-  size_t at = 0;
-  while (at < kChunkBits) {
-    // Bits at and above `at` in its word; then whole words.
-    uint64_t word = bits[at / 64] >> (at % 64) << (at % 64);
-    size_t index = at / 64;
-    while (word == 0 && ++index < kChunkWords) word = bits[index];
-    if (word == 0) return;
-    const size_t first = index * 64 + static_cast<size_t>(std::countr_zero(word));
-    index = first / 64;
-    word = ~bits[index] >> (first % 64) << (first % 64);
-    while (word == 0 && ++index < kChunkWords) word = ~bits[index];
-    const size_t end =
-        word == 0 ? kChunkBits : index * 64 + static_cast<size_t>(std::countr_zero(word));
-    visit(static_cast<uint32_t>(first), static_cast<uint32_t>(end - 1));
-    at = end;
-  }
-}
-
-void SetBits(uint32_t first, uint32_t last, ChunkBits* bits) {
-  const size_t first_word = first / 64;
-  const size_t last_word = last / 64;
-  const uint64_t from = ~uint64_t{0} << (first % 64);
-  const uint64_t to = ~uint64_t{0} >> (63 - last % 64);
-  if (first_word == last_word) {
-    (*bits)[first_word] |= from & to;
-    return;
-  }
-  (*bits)[first_word] |= from;
-  for (size_t i = first_word + 1; i < last_word; ++i) (*bits)[i] = ~uint64_t{0};
-  (*bits)[last_word] |= to;
-}
-
 bool DecodeArray(ByteReader* reader, ChunkBits* bits) {
   uint64_t count = 0;
   if (!reader->Varint(&count) || count == 0 || count > reader->remaining()) return false;
@@ -69,7 +34,7 @@ bool DecodeRuns(ByteReader* reader, ChunkBits* bits) {
     if (!reader->Varint(&gap) || !reader->Varint(&more)) return false;
     if (gap >= kChunkBits || more >= kChunkBits || next + gap + more >= kChunkBits) return false;
     const uint64_t first = next + gap;
-    SetBits(static_cast<uint32_t>(first), static_cast<uint32_t>(first + more), bits);
+    SetBitRange(bits->data(), static_cast<uint32_t>(first), static_cast<uint32_t>(first + more));
     next = first + more + 2;  // runs that touch would be one run
   }
   return true;
@@ -85,14 +50,9 @@ bool DecodeDense(ByteReader* reader, ChunkBits* bits) {
 
 }  // namespace
 
-void AppendAscending(const std::vector<uint64_t>& ascending, std::string* out) {
-  PutVarint(out, ascending.size());
-  uint64_t next = 0;
-  for (const uint64_t uid : ascending) {
-    TALLY_DCHECK(uid >= next);
-    PutVarint(out, uid - next);
-    next = uid + 1;
-  }
+void AppendAscending(std::span<const uint64_t> ascending, std::string* out) {
+  AscendingWriter writer(ascending.size(), out);
+  for (const uint64_t uid : ascending) writer.Append(uid);
 }
 
 bool ReadAscending(ByteReader* reader, std::vector<uint64_t>* ascending) {
@@ -116,7 +76,7 @@ void EncodeChunkBits(const ChunkBits& bits, std::string* out) {
   uint32_t members = 0;
   uint32_t run_count = 0;
   uint32_t next = 0;
-  ForEachRun(bits, [&](uint32_t first, uint32_t last) {
+  ForEachRun(bits.data(), [&](uint32_t first, uint32_t last) {
     members += last - first + 1;
     ++run_count;
     PutVarint(&runs, run_count == 1 ? first : first - next - 1);

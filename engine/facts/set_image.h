@@ -5,16 +5,15 @@
 // allocates no more than 8 bytes per input byte.
 #pragma once
 
-#include <tallystick/types.h>
-
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/coding.h"
+#include "engine/facts/chunk_bits.h"
 
 namespace tallystick {
 
@@ -26,14 +25,20 @@ inline constexpr uint8_t kChunkImageRuns = 2;
 inline constexpr uint8_t kChunkImageDense = 3;
 inline constexpr uint8_t kUidsImage = 1;
 
-inline constexpr size_t kChunkWords = kChunkBits / 64;
-inline constexpr uint64_t kChunkNumberMax = UINT64_MAX / kChunkBits;
+// Writes ascending numbers as varints: how many, the first, then each gap less one.
+class AscendingWriter {
+ public:
+  AscendingWriter(uint64_t count, std::string* out) : out_(out) { PutVarint(out_, count); }
+  void Append(uint64_t uid) {
+    PutVarint(out_, uid - next_);
+    next_ = uid + 1;
+  }
 
-// The members of one chunk as bits, least significant first: member b is bit b % 64 of word b / 64.
-using ChunkBits = std::array<uint64_t, kChunkWords>;
-
-// Count, the first uid, then each gap less one; all varints. O(members).
-void AppendAscending(const std::vector<uint64_t>& ascending, std::string* out);
+ private:
+  std::string* out_;
+  uint64_t next_ = 0;
+};
+void AppendAscending(std::span<const uint64_t> ascending, std::string* out);
 // False when the bytes are short, overlong, not strictly ascending, or beyond 2^64-1. Appends to
 // *ascending; what was appended before a failure is left there.
 bool ReadAscending(ByteReader* reader, std::vector<uint64_t>* ascending);

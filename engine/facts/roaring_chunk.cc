@@ -1,0 +1,79 @@
+#include "engine/facts/roaring_chunk.h"
+
+#include <roaring/roaring.h>
+
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "engine/base/assert.h"
+
+namespace tallystick::roaring_chunk {
+namespace {
+
+static_assert(std::is_same_v<Bitmap, roaring_bitmap_t>);
+
+constexpr uint32_t kReadAtOnce = 1024;
+
+// How many of the two neighbours of bit are members.
+int Neighbours(const Bitmap* bitmap, uint32_t bit) {
+  const bool below = bit > 0 && roaring_bitmap_contains(bitmap, bit - 1);
+  const bool above = bit + 1 < kChunkBits && roaring_bitmap_contains(bitmap, bit + 1);
+  return (below ? 1 : 0) + (above ? 1 : 0);
+}
+
+}  // namespace
+
+Bitmap* New(const ChunkBits& bits, uint32_t count) {
+  TALLY_ASSERT(count > 0 && count <= kChunkBits);
+  const auto values = std::make_unique<uint32_t[]>(count);
+  uint32_t* next = values.get();
+  ForEachBit(bits.data(), 0, kChunkBits - 1, [&next](uint32_t bit) { *next++ = bit; });
+  TALLY_ASSERT(next == values.get() + count);
+  Bitmap* bitmap = roaring_bitmap_of_ptr(count, values.get());
+  if (bitmap == nullptr) throw std::bad_alloc();
+  roaring_bitmap_run_optimize(bitmap);
+  roaring_bitmap_shrink_to_fit(bitmap);
+  return bitmap;
+}
+
+void Free(Bitmap* bitmap) {
+  roaring_bitmap_free(bitmap);
+}
+
+bool Contains(const Bitmap* bitmap, uint32_t bit) {
+  return roaring_bitmap_contains(bitmap, bit);
+}
+
+Change Add(Bitmap* bitmap, uint32_t bit) {
+  TALLY_DCHECK(bit < kChunkBits);
+  if (!roaring_bitmap_add_checked(bitmap, bit)) return {};
+  return {.changed = true, .runs = 1 - Neighbours(bitmap, bit)};
+}
+
+Change Remove(Bitmap* bitmap, uint32_t bit) {
+  TALLY_DCHECK(bit < kChunkBits);
+  if (!roaring_bitmap_remove_checked(bitmap, bit)) return {};
+  return {.changed = true, .runs = Neighbours(bitmap, bit) - 1};
+}
+
+void ToBits(const Bitmap* bitmap, ChunkBits* bits) {
+  bits->fill(0);
+  roaring_uint32_iterator_t iterator;
+  roaring_init_iterator(bitmap, &iterator);
+  uint32_t values[kReadAtOnce];
+  uint32_t read = 0;
+  do {
+    read = roaring_read_uint32_iterator(&iterator, values, kReadAtOnce);
+    for (uint32_t i = 0; i < read; ++i) {
+      TALLY_ASSERT(values[i] < kChunkBits);
+      (*bits)[values[i] / 64] |= uint64_t{1} << (values[i] % 64);
+    }
+  } while (read == kReadAtOnce);
+}
+
+uint64_t Cardinality(const Bitmap* bitmap) {
+  return roaring_bitmap_get_cardinality(bitmap);
+}
+
+}  // namespace tallystick::roaring_chunk

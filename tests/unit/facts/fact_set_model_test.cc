@@ -1,0 +1,258 @@
+// Proves that a FactSet behaves as std::set does, in every form and on the way between them: random
+// operations on ids from dense to snowflake, in phases that mostly add and phases that mostly
+// remove, with snapshots, reloads with absent chunks, and range operations at both ends of the
+// number range. The set's own IsValid() is asked after each step (of large sets, now and then).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/facts/fact_set.h"
+#include "tests/support/test_seed.h"
+#include "tests/unit/facts/set_store.h"
+
+namespace tallystick {
+namespace {
+
+enum class Ids {
+  kOneChunk,
+  kFewChunks,
+  kTenMillion,
+  kBillion,
+  kSnowflake,
+  kAny,
+  kEdges,
+  kClusters
+};
+
+struct Profile {
+  const char* name;
+  Ids ids;
+  size_t grow_to;    // members at which a phase begins to shrink
+  size_t shrink_to;  // and to grow again
+  int steps;
+};
+
+std::ostream& operator<<(std::ostream& out, const Profile& profile) {
+  return out << profile.name;
+}
+
+class FactSetModel : public testing::TestWithParam<Profile> {
+ protected:
+  uint64_t Random(uint64_t bound) { return random_() % bound; }
+
+  uint64_t RandomId() {
+    switch (GetParam().ids) {
+      case Ids::kOneChunk:
+        return kChunkBits * 7 + Random(kChunkBits);
+      case Ids::kFewChunks:
+        return Random(5 * kChunkBits);
+      case Ids::kTenMillion:
+        return Random(10'000'000);
+      case Ids::kBillion:
+        return Random(1'000'000'000);
+      case Ids::kSnowflake:
+        return (uint64_t{1} << 60) + (Random(1u << 30) << 22) + Random(4);
+      case Ids::kAny:
+        return random_() >> Random(64);
+      case Ids::kEdges:
+        return Random(2) == 0 ? Random(70000) : UINT64_MAX - Random(70000);
+      case Ids::kClusters:
+        return (Random(40) << 40) + (Random(3) == 0 ? Random(1u << 30) : Random(300));
+    }
+    return 0;
+  }
+
+  uint64_t SomeMember() {
+    const auto at = model_.lower_bound(RandomId());
+    return at == model_.end() ? *model_.begin() : *at;
+  }
+
+  UidRange RandomRange() {
+    uint64_t first = Random(8) == 0 ? 0 : RandomId();
+    uint64_t last = Random(8) == 0 ? UINT64_MAX : RandomId();
+    if (first > last) std::swap(first, last);
+    if (Random(3) == 0) {  // whole chunks
+      first = first / kChunkBits * kChunkBits;
+      last = last / kChunkBits * kChunkBits + (kChunkBits - 1);
+    }
+    if (Random(4) == 0) last = first + std::min<uint64_t>(UINT64_MAX - first, Random(100000));
+    return {first, last};
+  }
+
+  std::vector<uint64_t> ModelIn(UidRange range) const {
+    return {model_.lower_bound(range.first), model_.upper_bound(range.last)};
+  }
+
+  void Add(uint64_t uid) {
+    store_.Bring({uid, uid}, &set_);
+    ASSERT_EQ(set_.Add(uid), model_.insert(uid).second) << uid;
+    ASSERT_TRUE(set_.Contains(uid));
+  }
+
+  void Remove(uint64_t uid) {
+    store_.Bring({uid, uid}, &set_);
+    ASSERT_EQ(set_.Remove(uid), model_.erase(uid) != 0) << uid;
+    ASSERT_FALSE(set_.Contains(uid));
+  }
+
+  void AddRun() {
+    const uint64_t first = RandomId();
+    const uint64_t length = std::min<uint64_t>(Random(400), UINT64_MAX - first);
+    for (uint64_t i = 0; i <= length; ++i) Add(Random(2) == 0 ? first + i : first + length - i);
+  }
+
+  void RemoveRange() {
+    UidRange range = RandomRange();
+    if (Random(10) != 0)
+      range.last =
+          std::min(range.last, range.first + std::min<uint64_t>(UINT64_MAX - range.first, 2000));
+    store_.Bring(range, &set_);
+    std::vector<uint64_t> removed{1};
+    const std::vector<uint64_t> expected = ModelIn(range);
+    ASSERT_EQ(set_.RemoveRange(range, &removed), expected.size());
+    removed.erase(removed.begin());
+    ASSERT_EQ(removed, expected);
+    model_.erase(model_.lower_bound(range.first), model_.upper_bound(range.last));
+  }
+
+  void Look() {
+    const uint64_t uid = Random(2) == 0 || model_.empty() ? RandomId() : SomeMember();
+    store_.Bring({uid, uid}, &set_);
+    ASSERT_EQ(set_.Contains(uid), model_.count(uid) != 0) << uid;
+  }
+
+  void Count() {
+    const UidRange range = RandomRange();
+    store_.BringPartly(range, &set_);
+    ASSERT_EQ(set_.CardinalityIn(range), ModelIn(range).size())
+        << range.first << ".." << range.last;
+  }
+
+  void Last() {
+    const UidRange range = RandomRange();
+    store_.Bring(range, &set_);
+    const auto expected = ModelIn(range);
+    const auto found = set_.LastIn(range);
+    ASSERT_EQ(found.has_value(), !expected.empty());
+    ASSERT_EQ(found.value_or(0), expected.empty() ? 0 : expected.back());
+  }
+
+  void Scan() {
+    std::vector<uint64_t> uids;
+    const uint64_t start = RandomRange().first;
+    std::optional<uint64_t> from = start;
+    while (from) {
+      const size_t limit = Random(1000);
+      const size_t before = uids.size();
+      // Brings chunk after chunk until the slice is surely covered.
+      store_.Bring({*from, UINT64_MAX}, &set_);
+      from = set_.Collect(*from, limit, &uids);
+      if (from) {
+        ASSERT_EQ(uids.size() - before, limit);
+        ASSERT_EQ(*from, *model_.lower_bound(uids.empty() ? start : uids.back() + 1));
+      }
+    }
+    ASSERT_EQ(uids, ModelIn({start, UINT64_MAX}));
+  }
+
+  void ReadBits() {
+    const uint64_t first = Random(4) == 0 ? UINT64_MAX - Random(20000) : RandomRange().first;
+    const size_t bytes = Random(6000);
+    const uint64_t last = first + std::min<uint64_t>(UINT64_MAX - first, bytes * 8);
+    store_.Bring({first, last}, &set_);
+    std::string got(bytes + 2, '\x10');
+    std::string expected = got;
+    set_.ReadBits(first, bytes, got.data() + 1);
+    for (const uint64_t uid : ModelIn({first, last})) {
+      if (uid - first >= bytes * 8) continue;
+      char& byte = expected[1 + (uid - first) / 8];
+      byte = static_cast<char>(byte | (0x80 >> ((uid - first) % 8)));
+    }
+    ASSERT_EQ(got, expected);
+  }
+
+  void Snapshot() {
+    store_.Snapshot(&set_);
+    if (Random(2) == 0) return;
+    FactSet loaded = store_.Load();
+    set_ = std::move(loaded);
+    std::vector<uint64_t> changed;
+    std::vector<uint64_t> stale;
+    set_.TakePending(&changed, &stale);
+    ASSERT_TRUE(changed.empty() && stale.empty());
+  }
+
+  void Check(int step) {
+    ASSERT_EQ(set_.cardinality(), model_.size());
+    ASSERT_EQ(set_.empty(), model_.empty());
+    if (model_.size() > 2000 && step % 64 != 0) return;
+    ASSERT_TRUE(set_.IsValid());
+    std::vector<uint64_t> chunks;
+    set_.ChunksWithMembers(&chunks);
+    std::vector<uint64_t> expected;
+    for (const uint64_t uid : model_) {
+      if (expected.empty() || expected.back() != uid / kChunkBits) {
+        expected.push_back(uid / kChunkBits);
+      }
+    }
+    ASSERT_EQ(chunks, expected);
+  }
+
+  void Step(bool growing) {
+    const uint64_t dice = Random(1000);
+    if (dice < 700) return growing || model_.empty() ? Add(RandomId()) : Remove(SomeMember());
+    if (dice < 800) return growing && !model_.empty() ? Remove(SomeMember()) : Add(RandomId());
+    if (dice < 860) return Look();
+    if (dice < 900) return Count();
+    if (dice < 920) return Last();
+    if (dice < 930) return ReadBits();
+    if (dice < 935) return Scan();
+    if (dice < 945) return Snapshot();
+    if (dice < 955) return AddRun();
+    if (!growing && dice < 965) return RemoveRange();
+    if (model_.empty()) return;
+    const uint64_t uid = SomeMember();  // comes and goes
+    Remove(uid);
+    Add(uid);
+  }
+
+  std::mt19937_64 random_;
+  std::set<uint64_t> model_;
+  FactSet set_;
+  SetStore store_;
+};
+
+TEST_P(FactSetModel, BehavesAsASet) {
+  random_.seed(TestSeed(0x7a11 + static_cast<uint64_t>(GetParam().grow_to)));
+  bool growing = true;
+  for (int step = 0; step < GetParam().steps; ++step) {
+    if (model_.size() >= GetParam().grow_to) growing = false;
+    if (model_.size() <= GetParam().shrink_to) growing = true;
+    Step(growing);
+    Check(step);
+    if (HasFatalFailure() || HasNonfatalFailure()) FAIL() << "at step " << step;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ids, FactSetModel,
+    testing::Values(Profile{"tiny_any", Ids::kAny, 20, 0, 20000},
+                    Profile{"tiny_ten_million", Ids::kTenMillion, 8, 0, 20000},
+                    Profile{"small_any", Ids::kAny, 400, 90, 20000},
+                    Profile{"small_one_chunk", Ids::kOneChunk, 400, 90, 20000},
+                    Profile{"one_chunk", Ids::kOneChunk, 5000, 0, 40000},
+                    Profile{"few_chunks", Ids::kFewChunks, 12000, 0, 60000},
+                    Profile{"ten_million", Ids::kTenMillion, 15000, 100, 60000},
+                    Profile{"billion", Ids::kBillion, 6000, 0, 30000},
+                    Profile{"snowflake", Ids::kSnowflake, 6000, 0, 30000},
+                    Profile{"any", Ids::kAny, 4000, 0, 30000},
+                    Profile{"edges", Ids::kEdges, 6000, 0, 40000},
+                    Profile{"clusters", Ids::kClusters, 8000, 0, 60000}),
+    [](const auto& profile) { return profile.param.name; });
+
+}  // namespace
+}  // namespace tallystick
