@@ -2,13 +2,16 @@
 // (without persistence), and for one that does not (every write fsynced); and one write that was
 // never acknowledged is planted in the journal of the client.
 #include "tests/crash/crash_loop.h"
+#include "tests/support/server_process.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/test_seed.h"
 
 #include <gtest/gtest.h>
 
 namespace tallystick::test {
 namespace {
 
-CrashLoopOptions RedisOptions(const TemporaryDirectory& directory, std::string_view appendonly) {
+CrashLoopOptions RedisOptions(const TempDir& directory, std::string_view appendonly) {
   CrashLoopOptions options;
   options.server.kind = ServerCommand::Kind::kRedis;
   options.server.binary = RedisBinary();
@@ -16,7 +19,7 @@ CrashLoopOptions RedisOptions(const TemporaryDirectory& directory, std::string_v
   options.server.arguments = {"--appendonly", std::string(appendonly), "--appendfsync", "always"};
   options.universe.only_redis = true;
   options.universe.shared_groups = 8;
-  options.seed = TestSeed("crash-canary");
+  options.seed = TestSeed(RandomSeed());
   return options;
 }
 
@@ -34,7 +37,7 @@ void PrintProblems(const CrashLoop& loop) {
 
 TEST(CrashCanaryTest, AServerThatKeepsEverythingPasses) {
   if (RedisBinary().empty()) GTEST_SKIP() << "redis-server is not installed";
-  const TemporaryDirectory directory("canary-keeps");
+  const TempDir directory;
   CrashLoop loop(RedisOptions(directory, "yes"));
   EXPECT_TRUE(Survives(&loop, 3));
   PrintProblems(loop);
@@ -42,7 +45,7 @@ TEST(CrashCanaryTest, AServerThatKeepsEverythingPasses) {
 
 TEST(CrashCanaryTest, AServerThatLosesIsFound) {
   if (RedisBinary().empty()) GTEST_SKIP() << "redis-server is not installed";
-  const TemporaryDirectory directory("canary-loses");
+  const TempDir directory;
   CrashLoop loop(RedisOptions(directory, "no"));
   EXPECT_FALSE(Survives(&loop, 3));
   PrintProblems(loop);
@@ -51,7 +54,7 @@ TEST(CrashCanaryTest, AServerThatLosesIsFound) {
 
 TEST(CrashCanaryTest, OneLostWriteIsFound) {
   if (RedisBinary().empty()) GTEST_SKIP() << "redis-server is not installed";
-  const TemporaryDirectory directory("canary-one");
+  const TempDir directory;
   CrashLoop loop(RedisOptions(directory, "yes"));
   ASSERT_TRUE(loop.KillOnce(KillMoment::kLoad));
   ASSERT_TRUE(loop.Finish());

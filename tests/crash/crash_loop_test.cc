@@ -6,27 +6,30 @@
 // COUNT.VERIFY must agree with the facts. Modes always and everysec in turn.
 // TALLYSTICK_TEST_KILLS sets the number of kills of each test.
 #include "tests/crash/crash_loop.h"
+#include "tests/support/server_process.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/test_seed.h"
 
 #include <gtest/gtest.h>
 
 namespace tallystick::test {
 namespace {
 
-CrashLoopOptions Options(const TemporaryDirectory& directory, std::string_view name) {
+CrashLoopOptions Options(const TempDir& directory) {
   CrashLoopOptions options;
   options.server.binary = TallystickBinary();
   options.server.directory = directory.path();
-  options.seed = TestSeed(name);
+  options.seed = TestSeed(RandomSeed());
   options.modes = {{"--durability", "always"}, {"--durability", "everysec"}};
   return options;
 }
 
 // Runs `kills` lives; live(loop, i) is one of them.
 template <typename Live>
-void RunLives(std::string_view name, uint64_t kills, Live live) {
+void RunLives(uint64_t kills, Live live) {
   if (TallystickBinary().empty()) GTEST_SKIP() << "TALLYSTICK_SERVER names no program";
-  TemporaryDirectory directory(name);
-  CrashLoop loop(Options(directory, name));
+  TempDir directory;
+  CrashLoop loop(Options(directory));
   bool good = true;
   for (uint64_t i = 0; good && i < kills; ++i) good = live(&loop);
   good = good && loop.Finish();
@@ -42,22 +45,19 @@ uint64_t Kills(uint64_t quick) {
 }
 
 TEST(CrashLoopTest, KilledUnderLoad) {
-  RunLives("crash-load", Kills(4),
-           [](CrashLoop* loop) { return loop->KillOnce(KillMoment::kLoad); });
+  RunLives(Kills(4), [](CrashLoop* loop) { return loop->KillOnce(KillMoment::kLoad); });
 }
 
 TEST(CrashLoopTest, KilledWhileItStarts) {
-  RunLives("crash-start", Kills(2),
-           [](CrashLoop* loop) { return loop->KillOnce(KillMoment::kStart); });
+  RunLives(Kills(2), [](CrashLoop* loop) { return loop->KillOnce(KillMoment::kStart); });
 }
 
 TEST(CrashLoopTest, KilledWhileItStops) {
-  RunLives("crash-stop", Kills(2),
-           [](CrashLoop* loop) { return loop->KillOnce(KillMoment::kStop); });
+  RunLives(Kills(2), [](CrashLoop* loop) { return loop->KillOnce(KillMoment::kStop); });
 }
 
 TEST(CrashLoopTest, KilledWhileItEmptiesEverything) {
-  RunLives("crash-flush", Kills(2), [](CrashLoop* loop) { return loop->KillDuringFlush(); });
+  RunLives(Kills(2), [](CrashLoop* loop) { return loop->KillDuringFlush(); });
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 // read back after each death as in crash_loop_test. TALLYSTICK_TEST_KILLS sets the number of deaths
 // per point.
 #include "tests/crash/crash_loop.h"
+#include "tests/support/server_process.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/test_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -18,11 +21,11 @@ class FaultPointTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(FaultPointTest, NothingIsLost) {
   if (FaultBinary().empty()) GTEST_SKIP() << "TALLYSTICK_FAULT_SERVER names no program";
-  TemporaryDirectory directory("fault-point");
+  TempDir directory;
   CrashLoopOptions options;
   options.server.binary = FaultBinary();
   options.server.directory = directory.path();
-  options.seed = TestSeed(GetParam());
+  options.seed = TestSeed(RandomSeed());
   options.modes = {{"--durability", "always"}, {"--durability", "everysec"}};
   options.universe.shared_groups = 12;
   CrashLoop loop(options);

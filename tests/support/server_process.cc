@@ -65,20 +65,6 @@ std::string FromEnvironment(const char* name) {
 
 }  // namespace
 
-TemporaryDirectory::TemporaryDirectory(std::string_view name) {
-  path_ = std::filesystem::temp_directory_path() / ("tallystick-" + std::string(name) + "-XXXXXX");
-  TALLY_ASSERT(mkdtemp(path_.data()) != nullptr);
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  if (keep_) {
-    std::fprintf(stderr, "kept for inspection: %s\n", path_.c_str());
-  } else {
-    std::filesystem::remove_all(path_, ignored);
-  }
-}
-
 ServerProcess::ServerProcess(const ServerCommand& command) : command_(command) {
   std::filesystem::create_directories(command.directory);
   log_path_ = command.directory + "/server.log";
@@ -195,17 +181,13 @@ std::string RedisBinary() {
   return access(path, X_OK) == 0 ? path : "";
 }
 
+uint64_t RandomSeed() {
+  return std::random_device()();
+}
+
 uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
   const std::string value = FromEnvironment(name);
   return value.empty() ? otherwise : std::stoull(value);
-}
-
-uint64_t TestSeed(std::string_view name) {
-  std::random_device device;
-  const uint64_t seed = NumberFromEnvironment("TALLYSTICK_TEST_SEED", device());
-  std::printf("%.*s: TALLYSTICK_TEST_SEED=%llu\n", static_cast<int>(name.size()), name.data(),
-              static_cast<unsigned long long>(seed));
-  return seed;
 }
 
 }  // namespace tallystick::test

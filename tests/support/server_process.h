@@ -17,21 +17,6 @@
 
 namespace tallystick::test {
 
-// A fresh directory that goes with the object, unless Keep was called (a failed test's evidence).
-class TemporaryDirectory {
- public:
-  explicit TemporaryDirectory(std::string_view name);
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-  void Keep() { keep_ = true; }
-
- private:
-  std::string path_;
-  bool keep_ = false;
-};
-
 struct ServerCommand {
   // tallystick-server, or redis-server as a peer or stand-in.
   enum class Kind { kTallystick, kRedis } kind = Kind::kTallystick;
@@ -82,8 +67,8 @@ std::string TallystickBinary();
 std::string FaultBinary();
 std::string RedisBinary();
 
-// TALLYSTICK_TEST_SEED or a random one; printed with the name, so that a run can be repeated.
-uint64_t TestSeed(std::string_view name);
+// A seed for tests that are to differ from run to run: TestSeed(RandomSeed()) prints it.
+uint64_t RandomSeed();
 // A number from the environment.
 uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise);
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include <cstdio>
+
 namespace tallystick {
 
 TempDir::TempDir() {
@@ -15,6 +17,10 @@ TempDir::TempDir() {
 }
 
 TempDir::~TempDir() {
+  if (keep_) {
+    std::fprintf(stderr, "kept for inspection: %s\n", path_.c_str());
+    return;
+  }
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }

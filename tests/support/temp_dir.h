@@ -14,10 +14,13 @@ class TempDir {
   TempDir& operator=(const TempDir&) = delete;
 
   const std::string& path() const { return path_; }
+  // Leaves the directory when the test ends, and says where it is: a failed test's evidence.
+  void Keep() { keep_ = true; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
   std::string path_;
+  bool keep_ = false;
 };
 
 }  // namespace tallystick
