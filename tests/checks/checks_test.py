@@ -55,6 +55,14 @@ class LayerCheckTest(CheckTest):
     def test_sideways(self):
         self.expect_include_fault("engine/facts/x.cc", '"engine/events/event.h"', "facts may not include")
 
+    def test_fact_table_sees_events_and_sets_do_not_see_it(self):
+        self.expect_clean(
+            layer_check, {"engine/facts/entity.h": '#include "engine/events/event.h"\n'}
+        )
+        self.expect_include_fault(
+            "engine/facts/fact_set.h", '"engine/facts/shard.h"', "facts may not include"
+        )
+
     def test_counts_see_only_the_interface_of_storage(self):
         self.expect_include_fault(
             "engine/counts/x.cc", '"engine/storage/journal.h"', "counts may not include"
@@ -112,6 +120,7 @@ class DirectUseCheckTest(CheckTest):
             ("std::thread worker;", "executor.h"),
             ("std::this_thread::sleep_for(x);", "executor.h"),
             ("::usleep(5);", "executor.h"),
+            ("clock_t c = clock();", "clock.h"),
             ("std::random_device device;", "random.h"),
             ("int r = std::rand();", "random.h"),
             ("int fd = open(path, 0);", "FileSystem"),
@@ -129,7 +138,8 @@ class DirectUseCheckTest(CheckTest):
             {
                 "engine/facts/x.cc": '// time(0)\n/* std::mutex */ auto s = "open(1)";\n'
                 "file->open(1); store.remove(2); Watermark::open(3); uint64_t reopen(4);\n"
-                "auto n = 1'000'000; std::thread::id id; x = clock_.MonotonicUs();\n",
+                "auto n = 1'000'000; std::thread::id id; x = clock_.MonotonicUs();\n"
+                "Engine::Engine(Clock* c) : clock(c), random(r), time(1) {}\n",
                 "engine/base/clock.cc": "auto t = std::chrono::steady_clock::now();\n",
                 "server/x.cc": "std::thread t;\n",
             },

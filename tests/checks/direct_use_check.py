@@ -16,15 +16,18 @@ import source_tree
 CALL = r"(?<![\w.>:])(?:(?:std)?::)?(?:%s)\s*\("
 FORBIDDEN = [
     (r"\b\w*_clock::now\b", "engine/base/clock.h"),
-    (CALL % "time|clock|gettimeofday|clock_gettime|timespec_get", "engine/base/clock.h"),
+    (CALL % "gettimeofday|clock_gettime|timespec_get", "engine/base/clock.h"),
+    (r"(?<![\w.>])time\s*\(\s*(nullptr|NULL|0|&)", "engine/base/clock.h"),
+    (CALL % "clock" + r"\s*\)", "engine/base/clock.h"),
     (r"\bsleep_(for|until)\b", "engine/base/executor.h"),
     (CALL % "sleep|usleep|nanosleep|clock_nanosleep", "engine/base/executor.h"),
     (r"\bstd::(jthread|thread|async)\b(?!::)", "engine/base/executor.h"),
     (CALL % "pthread_create|fork|vfork", "engine/base/executor.h"),
     (r"\brandom_device\b", "engine/base/random.h"),
-    (CALL % "rand|srand|rand_r|random|drand48|getrandom|getentropy", "engine/base/random.h"),
+    (CALL % "rand|srand|rand_r|drand48|getrandom|getentropy", "engine/base/random.h"),
+    (CALL % "random" + r"\s*\)", "engine/base/random.h"),
     (
-        CALL % "open|openat|creat|fopen|fdopen|freopen|fsync|fdatasync|sync|syncfs|rename|unlink|"
+        CALL % "open|openat|creat|fopen|fdopen|freopen|fsync|fdatasync|syncfs|rename|unlink|"
         "remove|mkdir|rmdir|truncate|ftruncate|pwrite|pread|mmap",
         "RocksDB's FileSystem",
     ),

@@ -2,8 +2,9 @@
 
 usage: layer_check.py ROOT
 
-The order is: public <- base <- facts, events <- storage's interface <- counts <- recovery <- engine
-(write path and wiring). The server, the tools and the load driver see the public headers only. Each
+The order is: public <- base <- facts, events <- fact table, storage's interface <- counts <- recovery <-
+engine (write path and wiring). The fact table (entities and shards, in engine/facts) keeps events of the
+journal's tail until their entity is loaded, so it stands above both; sets and images know no event. The server, the tools and the load driver see the public headers only. Each
 big library has one place: it can be replaced there, and its faults end there.
 """
 
@@ -18,11 +19,12 @@ MAY_INCLUDE = {
     "base": (),
     "facts": ("base",),
     "events": ("base",),
+    "fact_table": ("base", "facts", "events"),
     "store_interface": ("base", "events"),
     "storage": ("base", "events", "store_interface"),
-    "counts": ("base", "facts", "events", "store_interface"),
-    "recovery": ("base", "facts", "events", "store_interface", "storage", "counts"),
-    "engine": ("base", "facts", "events", "store_interface", "storage", "counts", "recovery"),
+    "counts": ("base", "facts", "events", "fact_table", "store_interface"),
+    "recovery": ("base", "facts", "events", "fact_table", "store_interface", "storage", "counts"),
+    "engine": ("base", "facts", "events", "fact_table", "store_interface", "storage", "counts", "recovery"),
     "server": (),
     "tools": (),
     "load": (),
@@ -38,9 +40,11 @@ LIBRARY_HOME = {
     r"CLI/": r"(server|tools)/\w+",
 }
 
+FACT_TABLE = re.compile(r"engine/facts/(entity|fact_table|shard)\.(h|cc)$")
+
 # Pure parts know no lock, no thread, no clock and no disk.
 PURE = re.compile(
-    r"engine/facts/(?!shard|fact_table)|engine/events/(?!ring)"
+    r"engine/facts/(?!(entity|shard|fact_table)\.)|engine/events/(?!ring)"
     r"|engine/counts/(schema|sds_record|bucket|fold)"
 )
 IMPURE = re.compile(
@@ -61,6 +65,8 @@ def layer_of(path):
         return "public"
     if path == "engine/storage/store.h":
         return "store_interface"
+    if FACT_TABLE.match(path):
+        return "fact_table"
     match = re.match(r"engine/(\w+)/", path)
     if match:
         return match.group(1)
