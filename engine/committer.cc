@@ -262,8 +262,8 @@ Status Committer::WaitForRoom(uint32_t shard_index,
       const uint32_t self[] = {p.index};
       const Status status = CommitLocked(self, nullptr);
       p.consumer.Unlock();
-      if (!status.ok()) return status;
       on_journaled_();
+      if (!status.ok()) return status;
       committed = true;
     }
     if (HasRoom(shard)) return Status();

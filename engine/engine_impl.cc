@@ -80,7 +80,8 @@ EngineImpl::EngineImpl(const Options& options, const Environment& environment, L
              std::move(*directory.schema), directory.database, directory.epoch),
       replay_(&state_, directory.checkpoints),
       loader_(&state_),
-      committer_(&state_, [this] { disk_sync_.NoteJournaled(); }),
+      committer_(&state_,
+                 [this] { state_.read_only() ? disk_sync_.Fail() : disk_sync_.NoteJournaled(); }),
       disk_sync_(&state_, &committer_, std::move(directory.watermark), directory.watermark_serial),
       write_path_(&state_, &committer_, &loader_, &replay_,
                   [this](uint32_t partition) {

@@ -1,7 +1,7 @@
-// Proves that the engine agrees with plain sets and maps under any order of operations, restarts and
-// process deaths among them. A seeded, weighted stream of operations runs against both; every answer
-// is compared at once and everything is compared at quiet points. A death is a copy of the directory
-// taken while the engine runs: just what kill -9 leaves behind.
+// Proves that the engine agrees with plain sets and maps under any order of operations, restarts
+// and process deaths among them. A seeded, weighted stream of operations runs against both; every
+// answer is compared at once and everything is compared at quiet points. A death is a copy of the
+// directory taken while the engine runs: just what kill -9 leaves behind.
 #include <tallystick/engine.h>
 
 #include "tests/support/temp_dir.h"
@@ -53,8 +53,7 @@ struct Profile {
 class EngineModelTest : public testing::TestWithParam<Profile> {
  protected:
   void SetUp() override {
-    seed_ = TestSeed();
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed_));
+    seed_ = TestSeed(std::random_device()());
     rng_.seed(seed_);
     Open();
   }
@@ -109,14 +108,21 @@ class EngineModelTest : public testing::TestWithParam<Profile> {
 
   uint64_t Uid() {
     switch (Below(8)) {
-      case 0: return Below(64);
+      case 0:
+        return Below(64);
       case 1:
-      case 2: return Below(5000);
-      case 3: return 32760 + Below(20);
-      case 4: return Below(1'000'000);
-      case 5: return (uint64_t{1} << 40) + Below(100'000);
-      case 6: return (1700000000000ull + Below(1000)) << 22 | Below(4096);
-      default: return UINT64_MAX - Below(10);
+      case 2:
+        return Below(5000);
+      case 3:
+        return 32760 + Below(20);
+      case 4:
+        return Below(1'000'000);
+      case 5:
+        return (uint64_t{1} << 40) + Below(100'000);
+      case 6:
+        return (1700000000000ull + Below(1000)) << 22 | Below(4096);
+      default:
+        return UINT64_MAX - Below(10);
     }
   }
   SetName Name() {
@@ -124,7 +130,9 @@ class EngineModelTest : public testing::TestWithParam<Profile> {
     static const char* kEtypes[] = {"article", "comment"};
     return {kMetrics[Below(4)], kEtypes[Below(2)], Eid()};
   }
-  std::string Eid() { return Below(10) == 0 ? "a:b:" + std::to_string(Below(3)) : std::to_string(Below(12)); }
+  std::string Eid() {
+    return Below(10) == 0 ? "a:b:" + std::to_string(Below(3)) : std::to_string(Below(12));
+  }
   std::string PlainKey() { return "k" + std::to_string(Below(12)); }
   static FactKey KeyOf(const SetName& name) {
     return {std::get<0>(name), std::get<1>(name), std::get<2>(name)};
@@ -184,7 +192,8 @@ void EngineModelTest::FactStep() {
       ASSERT_EQ(outcome->after, !had);
       break;
     }
-    default: ASSERT_EQ(engine_->Has(key, uid).value(), had);
+    default:
+      ASSERT_EQ(engine_->Has(key, uid).value(), had);
   }
 }
 
@@ -196,7 +205,9 @@ void EngineModelTest::BatchStep() {
   const bool dense = Below(2) == 0;
   const uint64_t base = Below(3) * 40000;
   for (size_t i = 0; i < n; ++i) {
-    ops.push_back(FactOp{static_cast<FactOpKind>(Below(4)), {}, KeyOf(names[dense ? 0 : i]),
+    ops.push_back(FactOp{static_cast<FactOpKind>(Below(4)),
+                         {},
+                         KeyOf(names[dense ? 0 : i]),
                          dense ? base + Below(40000) : Uid()});
   }
   std::vector<FactOutcome> outcomes(n);
@@ -206,7 +217,7 @@ void EngineModelTest::BatchStep() {
     const bool had = facts.count(ops[i].uid) != 0;
     ASSERT_EQ(outcomes[i].error, StatusCode::kOk);
     ASSERT_EQ(outcomes[i].before, had);
-    const bool want = ops[i].kind == FactOpKind::kHas     ? had
+    const bool want = ops[i].kind == FactOpKind::kHas      ? had
                       : ops[i].kind == FactOpKind::kToggle ? !had
                                                            : ops[i].kind == FactOpKind::kSet;
     ASSERT_EQ(outcomes[i].after, want);
@@ -268,7 +279,8 @@ void EngineModelTest::PlainStep() {
         break;
       }
       ASSERT_TRUE(outcome.has_value()) << outcome.error().ToString();
-      std::string& bytes = model_.strings.count(key) != 0 ? model_.strings[key] : model_.bitmaps[key];
+      std::string& bytes =
+          model_.strings.count(key) != 0 ? model_.strings[key] : model_.bitmaps[key];
       const bool had = bit / 8 < bytes.size() &&
                        ((static_cast<unsigned char>(bytes[bit / 8]) >> (7 - bit % 8)) & 1) != 0;
       ASSERT_EQ(outcome->before, had);
@@ -307,8 +319,8 @@ void EngineModelTest::Step() {
     const auto delta = static_cast<int64_t>(Below(20)) - 5;
     int64_t& counter = model_.counters[{std::get<1>(name), std::get<2>(name)}][slot];
     counter += delta;
-    const auto in_facts = static_cast<int64_t>(
-        model_.facts[{slot, std::get<1>(name), std::get<2>(name)}].size());
+    const auto in_facts =
+        static_cast<int64_t>(model_.facts[{slot, std::get<1>(name), std::get<2>(name)}].size());
     ASSERT_EQ(engine_->AddToCounter(key.entity(), slot, delta).value(), counter + in_facts);
   } else if (roll < 945) {
     uint64_t first = Uid(), last = Uid();
@@ -340,8 +352,9 @@ void EngineModelTest::Step() {
     const auto proof = engine_->Verify(key.entity());
     ASSERT_TRUE(proof.has_value()) << proof.error().ToString();
     for (const VerifiedSlot& slot : proof->slots) {
-      ASSERT_TRUE(slot.ok()) << slot.name << " record " << slot.record << " pending " << slot.pending
-                             << " facts " << slot.facts << " counter " << slot.counter_part;
+      ASSERT_TRUE(slot.ok()) << slot.name << " record " << slot.record << " pending "
+                             << slot.pending << " facts " << slot.facts << " counter "
+                             << slot.counter_part;
     }
   } else if (roll < 985) {
     ASSERT_TRUE(engine_->Rebuild(key.entity()).has_value());
@@ -426,7 +439,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Profile{"usual", 256, 16, 512, 200, 5000, true, Durability::kEverySec, 12000},
                     Profile{"tiny", 1, 1, 2, 1, 1, true, Durability::kNo, 8000},
                     Profile{"lazy", 8, 2, 64, 20, 50, false, Durability::kEverySec, 8000},
-                    Profile{"long_tail", 16, 4, 512, 3'600'000, 3'600'000, false, Durability::kEverySec, 8000},
+                    Profile{"long_tail", 16, 4, 512, 3'600'000, 3'600'000, false,
+                            Durability::kEverySec, 8000},
                     Profile{"always", 4, 2, 64, 50, 100, true, Durability::kAlways, 400}),
     [](const testing::TestParamInfo<Profile>& param) { return std::string(param.param.name); });
 
