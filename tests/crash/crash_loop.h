@@ -42,6 +42,10 @@ struct CrashLoopReport {
   std::string Summary() const;
 };
 
+// Both durability modes, each with the background's own pace and with records, snapshots and
+// checkpoints written all the time, so that kills meet those as well.
+std::vector<std::vector<std::string>> AllModes();
+
 class CrashLoop {
  public:
   explicit CrashLoop(const CrashLoopOptions& options);

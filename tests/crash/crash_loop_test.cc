@@ -20,7 +20,7 @@ CrashLoopOptions Options(const TempDir& directory) {
   options.server.binary = TallystickBinary();
   options.server.directory = directory.path();
   options.seed = TestSeed(RandomSeed());
-  options.modes = {{"--durability", "always"}, {"--durability", "everysec"}};
+  options.modes = AllModes();
   return options;
 }
 

@@ -26,7 +26,7 @@ TEST_P(FaultPointTest, NothingIsLost) {
   options.server.binary = FaultBinary();
   options.server.directory = directory.path();
   options.seed = TestSeed(RandomSeed());
-  options.modes = {{"--durability", "always"}, {"--durability", "everysec"}};
+  options.modes = AllModes();
   options.universe.shared_groups = 12;
   CrashLoop loop(options);
   const uint64_t deaths = NumberFromEnvironment("TALLYSTICK_TEST_KILLS", 2);
