@@ -19,7 +19,7 @@ import resp
 import server_process
 import tap
 
-QUICK_DAMAGES = 60
+QUICK_DAMAGES = 50
 REFUSED_EXIT_CODE = 3
 ENTITIES = 60
 UIDS = [0, 1, 5, 32767, 32768, 100_000, 1 << 33, (1 << 40) + 7, (1 << 64) - 1]
@@ -227,9 +227,12 @@ def main():
                 by_kind[kind_of(name)].append(name)
             for turn in range(total // 2):
                 number += 1
-                # Every kind of file in turn, so that a single small one is damaged as often as many tables.
+                # Tables and the write-ahead log, which hold the data, two times of three; else every kind of
+                # file in turn, so that a single small one is damaged as well.
                 rng = random.Random(seed * 1_000_003 + number)
-                kind = sorted(by_kind)[turn % len(by_kind)]
+                data = [kind for kind in ("sst", "log") if kind in by_kind]
+                kinds = data if turn % 3 else sorted(by_kind)
+                kind = kinds[(turn // 3 if kinds is not data else turn) % len(kinds)]
                 name = rng.choice(by_kind[kind])
                 with suite.case(f"{state}, damage {number}, {kind}"):
                     done, outcome = try_once(rng, base, name, truth, os.path.join(directory, "work"))

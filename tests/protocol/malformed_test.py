@@ -75,8 +75,9 @@ CASES = [
     ("a lone CR", b"\r", WAITS, None),
     ("one command and a half", b"*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nPI", WAITS, None),
     ("a NUL, then endless lines", b"\0" + (b"x" * 1024) * 70, CLOSE, None),
-    ("an endless multibulk count", b"*\0" + (b"x" * 1024) * 70, CLOSE, None),
-    ("an endless bulk length", b"*1\r\n$\0" + (b"x" * 1024) * 70, CLOSE, None),
+    # Redis collects 64 KB before it gives up.
+    ("an endless multibulk count", b"*\0" + (b"x" * 1024) * 70, CLOSE, PROTOCOL_ERROR),
+    ("an endless bulk length", b"*1\r\n$\0" + (b"x" * 1024) * 70, CLOSE, PROTOCOL_ERROR),
     ("an unknown command of 10 KB", resp.encode(["N" * 10000]), MARKER, None),
     ("an unknown command with 10 KB arguments", resp.encode(["NOSUCH", "y" * 10000, "z" * 10000]), MARKER, None),
     ("an inline line of 8 KB", b"ECHO " + b"x" * 8000 + b"\r\n", MARKER, None),
@@ -88,7 +89,8 @@ CASES = [
      resp.encode(["SET", "a" * 300, "1"]) + resp.encode(["KEYS", "a*" * 200 + "b"]), MARKER, None),
     ("a thousand commands in one write", resp.encode(["PING"]) * 1000, MARKER, None),
     ("arguments of zero bytes", resp.encode(["SET", "", ""]) + resp.encode(["GET", ""]), MARKER, None),
-    ("an HTTP request", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", CLOSE, None),
+    # The first line is a GET with one argument too many; whether that is answered before the end is open.
+    ("an HTTP request", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", CLOSE, rb"(-ERR wrong number[ -~]*\r\n)?"),
     ("an HTTP post", b"POST / HTTP/1.1\r\n\r\n", CLOSE, None),
     ("QUIT, then PING", b"QUIT\r\nPING\r\n", CLOSE, None),
 ]
@@ -97,7 +99,9 @@ CASES = [
 UNAUTHENTICATED = [
     ("100 arguments before AUTH", b"*100\r\n", CLOSE, None),
     ("10 arguments before AUTH", resp.encode(["PING"] + ["x"] * 9), MARKER, None),
-    ("a bulk of 100 MB before AUTH", b"*1\r\n$100000000\r\n", CLOSE, None),
+    ("a bulk of 10 MB before AUTH", b"*1\r\n$10000000\r\n", CLOSE, None),
+    # Beyond our limit for anybody, so that it may be refused as such.
+    ("a bulk of 100 MB before AUTH", b"*1\r\n$100000000\r\n", CLOSE, PROTOCOL_ERROR),
     ("an unknown command before AUTH", resp.encode(["NOSUCH"]), MARKER, None),
     ("a wrong password", resp.encode(["AUTH", "wrong"]), MARKER, None),
     ("wrong arity before AUTH", resp.encode(["GET"]), MARKER, None),

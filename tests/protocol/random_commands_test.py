@@ -54,7 +54,8 @@ def some_range(rng):
     if rng.random() < 0.5:
         ends.append(rng.choice(["BYTE", "BIT", "bit", "byte"]))
     if rng.random() < 0.05:
-        ends[rng.randrange(len(ends))] = rng.choice(["x", "", "1.5"])
+        # Not the unit: redis-server does not look at it when both ends are negative and in disorder.
+        ends[rng.randrange(2)] = rng.choice(["x", "", "1.5"])
     return ends
 
 

@@ -25,6 +25,17 @@ def frame(step, framing):
     return resp.encode_inline(step.words) if framing == INLINE else resp.encode(step.words)
 
 
+def batches(steps, framing):
+    """The steps in groups, each sent in one write. Counts tell what is acknowledged, which the writes of
+    the same pipeline are not yet: COUNT.* begins a new group."""
+    groups = []
+    for step in steps:
+        if framing != PIPELINE or not groups or step.words[0].upper().startswith(b"COUNT."):
+            groups.append([])
+        groups[-1].append(step)
+    return groups
+
+
 def open_connection(server, protocol):
     client = server.client()
     if protocol == 3:
@@ -43,16 +54,13 @@ def run_case(server, case, protocol, framing, ours):
     client = open_connection(server, protocol)
     with client:
         try:
-            if framing == PIPELINE:
-                client.send_raw(b"".join(frame(s, framing) for s in steps) +
-                                resp.encode(["ECHO", MARKER]))
-            for step in steps:
-                replies[id(step)] = CLOSED
-                if framing != PIPELINE:
-                    client.send_raw(frame(step, framing))
-                replies[id(step)] = client.read_raw()
-            if framing != PIPELINE:
-                client.send_raw(resp.encode(["ECHO", MARKER]))
+            for batch in batches(steps, framing):
+                for step in batch:
+                    replies[id(step)] = CLOSED
+                client.send_raw(b"".join(frame(step, framing) for step in batch))
+                for step in batch:
+                    replies[id(step)] = client.read_raw()
+            client.send_raw(resp.encode(["ECHO", MARKER]))
             end = client.read_raw()
         except (resp.Closed, BrokenPipeError, ConnectionResetError):
             end = CLOSED
