@@ -33,6 +33,13 @@ class ScriptedServer {
       got.resize(n);
       return got;
     }
+    // What has arrived, at least one byte; empty at the end of the stream.
+    std::string ReadSome() {
+      std::string got(65536, '\0');
+      const ssize_t n = recv(fd_, got.data(), got.size(), 0);
+      got.resize(n > 0 ? static_cast<size_t>(n) : 0);
+      return got;
+    }
     void Send(std::string_view bytes) {
       while (!bytes.empty()) {
         const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -1,0 +1,248 @@
+#include "engine/recovery/verify_entity.h"
+
+#include "engine/base/assert.h"
+#include "engine/base/log.h"
+#include "engine/counts/sds_record.h"
+#include "engine/events/batch_codec.h"
+#include "engine/storage/key_codec.h"
+
+#include <algorithm>
+
+namespace tallystick {
+namespace {
+
+constexpr size_t kPageUids = 4096;
+
+Status Corrupt(std::string what) {
+  return Status::Error(StatusCode::kCorruption, std::move(what));
+}
+
+// A failure to decode one piece is damage of that piece, whatever the decoder calls it.
+Status Damage(std::string piece, const Status& why) {
+  return Corrupt(std::move(piece) + ": " + std::string(why.message()));
+}
+
+std::string NameOf(const StoredEntity& entity) {
+  if (entity.etype.empty()) return "plain key " + Escaped(entity.eid);
+  return std::string(entity.etype) + ":" + Escaped(entity.eid);
+}
+
+// A flip in the journal really changed its fact: one that changes nothing here contradicts the
+// image.
+Status Flip(bool changed, const std::string& metric, const VerifyEvent& event, uint64_t uid) {
+  if (changed) return {};
+  return Corrupt("its snapshot contradicts the journal: sequence " +
+                 std::to_string(event.sequence) + " changes " + metric + " of uid " +
+                 std::to_string(uid) + ", which the snapshot already has so");
+}
+
+}  // namespace
+
+void EntityVerifier::AddDamage(std::string sentence) {
+  ++report_.damaged_count;
+  if (report_.damaged.size() < kDamagedListedMax) report_.damaged.push_back(std::move(sentence));
+}
+
+Status EntityVerifier::Verify(const StoredEntity& entity, const VerifyTail& tail) {
+  const bool plain = entity.etype.empty();
+  ++(plain ? report_.plain_keys : report_.entities);
+  const std::vector<SlotSpec>& slots = schema_.Slots(entity.etype);
+  TALLY_ASSERT(!plain || (slots.empty() && entity.events == nullptr && !entity.record));
+  const uint64_t wipe_sequence = tail.wipe_sequence(entity.shard);
+  Facts facts;
+  Sums sums;
+  Status read = ReadFacts(entity, wipe_sequence, &facts);
+  if (read.ok()) read = ApplyTail(entity, tail, &facts);
+  Status record = ReadSums(entity, wipe_sequence, tail, slots, &sums);
+  for (Status* status : {&read, &record}) {
+    if (status->code() == StatusCode::kIoError) return std::move(*status);
+    if (!status->ok()) AddDamage(NameOf(entity) + ": " + std::string(status->message()));
+  }
+  if (!read.ok()) return {};
+  std::map<std::string, int64_t, std::less<>> counts;
+  Recount(facts, &counts);
+  if (record.ok()) Compare(entity, slots, facts, counts, sums);
+  return {};
+}
+
+Status EntityVerifier::ReadFacts(const StoredEntity& entity, uint64_t wipe_sequence, Facts* facts) {
+  facts->sequence = wipe_sequence;
+  if (!entity.image) return {};
+  EntityImage image;
+  if (Status s = DecodeEntityImage(entity.key, *entity.image, &image); !s.ok()) return s;
+  if (image.sequence <= wipe_sequence) return {};
+  facts->sequence = image.sequence;
+  for (const EntityImage::Set& stored : image.sets) {
+    FactSet set;
+    const std::string metric(stored.metric);
+    if (!FactSet::DecodeHeader(stored.header, &set)) {
+      return Corrupt("its snapshot: the set of " + metric + " is malformed");
+    }
+    if (Status s = ReadChunks(entity, metric, image.sequence, &set); !s.ok()) return s;
+    if (!facts->sets.emplace(metric, std::move(set)).second) {
+      return Corrupt("its snapshot: the set of " + metric + " is there twice");
+    }
+  }
+  for (const EntityImage::CounterPart& part : image.counter_parts) {
+    facts->counter_parts[std::string(part.slot)] = part.value;
+  }
+  return {};
+}
+
+Status EntityVerifier::ReadChunks(const StoredEntity& entity, const std::string& metric,
+                                  uint64_t image_sequence, FactSet* set) {
+  while (const std::optional<uint64_t> chunk = set->FirstAbsent({})) {
+    const std::string piece = "chunk " + std::to_string(*chunk) + " of " + metric;
+    const std::string key = ChunkStoreKey(entity.shard, entity.etype, entity.eid, metric, *chunk);
+    std::string value;
+    bool found = false;
+    Status got = store_.Get(ColumnFamily::kSnapshots, key, &value, &found);
+    if (got.code() == StatusCode::kIoError) return got;
+    if (!got.ok()) return Damage(piece, got);
+    if (!found) return Corrupt(piece + " is missing");
+    uint64_t sequence = 0;
+    std::string_view image;
+    if (Status s = OpenChunkRecord(key, value, &sequence, &image); !s.ok()) return Damage(piece, s);
+    if (sequence > image_sequence) return Corrupt(piece + " is newer than its directory");
+    if (!set->InstallChunk(*chunk, image)) {
+      return Corrupt(piece + " does not hold the members that its directory says");
+    }
+  }
+  return {};
+}
+
+Status EntityVerifier::ApplyTail(const StoredEntity& entity, const VerifyTail& tail, Facts* facts) {
+  if (entity.events == nullptr) return {};
+  for (const VerifyEvent& event : *entity.events) {
+    if (event.sequence <= facts->sequence) continue;
+    const std::string& metric = tail.metric(event);
+    switch (event.kind) {
+      case EventKind::kFlip: {
+        FactSet& set = facts->sets[metric];
+        const bool changed = event.delta > 0 ? set.Add(event.uid) : set.Remove(event.uid);
+        if (Status s = Flip(changed, metric, event, event.uid); !s.ok()) return s;
+        break;
+      }
+      case EventKind::kBulkClear: {
+        std::vector<uint64_t> uids;
+        if (!DecodeUids(tail.payload(event), &uids)) return Corrupt("a bulk change is malformed");
+        FactSet& set = facts->sets[metric];
+        for (const uint64_t uid : uids) {
+          if (Status s = Flip(set.Remove(uid), metric, event, uid); !s.ok()) return s;
+        }
+        break;
+      }
+      case EventKind::kCounter:
+        facts->counter_parts[metric] += event.delta;
+        break;
+      case EventKind::kReset: {
+        std::vector<ResetSlot> resets;
+        if (!DecodeReset(tail.payload(event), &resets)) return Corrupt("a reset is malformed");
+        for (const ResetSlot& reset : resets) {
+          facts->counter_parts[std::string(reset.slot)] = reset.counter_part;
+        }
+        break;
+      }
+      case EventKind::kPlainString:
+      case EventKind::kPlainDelete:
+      case EventKind::kPlainLength:
+      case EventKind::kWipe:
+        return Corrupt("the journal has an event of a plain key for it");
+    }
+  }
+  return {};
+}
+
+Status EntityVerifier::ReadSums(const StoredEntity& entity, uint64_t wipe_sequence,
+                                const VerifyTail& tail, const std::vector<SlotSpec>& slots,
+                                Sums* sums) {
+  sums->values.resize(slots.size());
+  sums->counter_parts.resize(slots.size());
+  uint64_t sequence = wipe_sequence;
+  if (entity.record) {
+    const auto decoded =
+        DecodeCountRecord(entity.key, *entity.record, static_cast<uint32_t>(slots.size()));
+    if (!decoded) return decoded.error();
+    if (decoded->sequence > wipe_sequence) {
+      sums->found = true;
+      sequence = decoded->sequence;
+      for (size_t i = 0; i < slots.size(); ++i) {
+        sums->values[i] = decoded->values[i];
+        sums->counter_parts[i] = decoded->counter_parts[i];
+      }
+    }
+  }
+  if (entity.events == nullptr) return {};
+  for (const VerifyEvent& event : *entity.events) {
+    if (event.sequence <= sequence) continue;
+    std::vector<ResetSlot> resets;
+    if (event.kind == EventKind::kReset && !DecodeReset(tail.payload(event), &resets)) {
+      return Corrupt("a reset is malformed");
+    }
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const bool is_fact = event.kind == EventKind::kFlip || event.kind == EventKind::kBulkClear;
+      if (is_fact && slots[i].has_facts && slots[i].metric == tail.metric(event)) {
+        sums->values[i] += event.delta;
+      } else if (event.kind == EventKind::kCounter && slots[i].name == tail.metric(event)) {
+        sums->values[i] += event.delta;
+        sums->counter_parts[i] += event.delta;
+      }
+      for (const ResetSlot& reset : resets) {
+        if (reset.slot != slots[i].name) continue;
+        sums->values[i] = reset.facts + reset.counter_part;
+        sums->counter_parts[i] = reset.counter_part;
+      }
+    }
+  }
+  return {};
+}
+
+void EntityVerifier::Recount(const Facts& facts,
+                             std::map<std::string, int64_t, std::less<>>* counts) {
+  for (const auto& [metric, set] : facts.sets) {
+    int64_t members = 0;
+    std::optional<uint64_t> from = 0;
+    while (from) {
+      uids_.clear();
+      from = set.Collect(*from, kPageUids, &uids_);
+      members += static_cast<int64_t>(uids_.size());
+    }
+    if (members == 0) continue;
+    (*counts)[metric] = members;
+    ++report_.fact_sets;
+    report_.facts += static_cast<uint64_t>(members);
+  }
+}
+
+void EntityVerifier::Compare(const StoredEntity& entity, const std::vector<SlotSpec>& slots,
+                             const Facts& facts,
+                             const std::map<std::string, int64_t, std::less<>>& counts,
+                             const Sums& sums) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    ++report_.slots;
+    Drift drift;
+    drift.record = sums.values[i];
+    drift.counter_part = sums.counter_parts[i];
+    if (const auto part = facts.counter_parts.find(slots[i].name);
+        part != facts.counter_parts.end()) {
+      drift.snapshot_counter_part = part->second;
+    }
+    if (slots[i].has_facts) {
+      if (const auto count = counts.find(slots[i].metric); count != counts.end()) {
+        drift.facts = count->second;
+      }
+    }
+    const bool copies_agree = drift.counter_part == drift.snapshot_counter_part;
+    const bool adds_up = drift.record == drift.facts + drift.counter_part;
+    if (adds_up && copies_agree) continue;
+    drift.kind = !copies_agree ? DriftKind::kCounterPart : DriftKind::kCount;
+    if (!sums.found) drift.kind = DriftKind::kMissingRecord;
+    drift.etype = entity.etype;
+    drift.eid = entity.eid;
+    drift.slot = slots[i].name;
+    ++report_.drift_count;
+    if (report_.drifts.size() < kDriftsListedMax) report_.drifts.push_back(std::move(drift));
+  }
+}
+
+}  // namespace tallystick
