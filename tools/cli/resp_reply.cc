@@ -21,6 +21,22 @@ std::string_view RespReply::ErrorWord() const {
   return std::string_view(text).substr(0, text.find(' '));
 }
 
+const RespReply* FindField(const RespReply& map, std::string_view name) {
+  if (!map.IsArray() || map.items.size() % 2 != 0) return nullptr;
+  for (size_t i = 0; i < map.items.size(); i += 2) {
+    if (map.items[i].IsText() && map.items[i].text == name) return &map.items[i + 1];
+  }
+  return nullptr;
+}
+
+bool FindNumber(const RespReply& map, std::string_view name, int64_t* value) {
+  const RespReply* field = FindField(map, name);
+  if (field == nullptr) return false;
+  if (field->IsText()) return ParseInteger(field->text, value);
+  *value = field->integer;
+  return field->IsInteger();
+}
+
 std::string Describe(const RespReply& reply) {
   switch (reply.kind) {
     case RespReply::Kind::kInteger:

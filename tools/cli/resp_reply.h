@@ -32,6 +32,12 @@ struct RespReply {
   std::string_view ErrorWord() const;
 };
 
+// The value of a field in a map, which RESP2 sends as an array of names and values in turn; nullptr
+// when there is none or the reply is no map. O(fields).
+const RespReply* FindField(const RespReply& map, std::string_view name);
+// The same for a number, which may come as an integer or as text. False when there is none.
+bool FindNumber(const RespReply& map, std::string_view name, int64_t* value);
+
 // One line for messages: an integer as it is, a string quoted, an array as "array of N".
 std::string Describe(const RespReply& reply);
 
