@@ -7,6 +7,7 @@
 #include "engine/facts/bit_order.h"
 #include "engine/facts/dense_chunk.h"
 #include "engine/facts/roaring_chunk.h"
+#include "engine/facts/set_image.h"
 
 namespace tallystick {
 namespace {
@@ -273,6 +274,16 @@ void Container::ToBits(ChunkBits* bits) const {
     case Form::kAbsent:
       return;
   }
+}
+
+void Container::Encode(std::string* out) const {
+  if (form() == Form::kArray) {
+    EncodeChunkValues({array_chunk::Values(pointer<uint16_t>()), cardinality()}, out);
+    return;
+  }
+  ChunkBits bits;
+  ToBits(&bits);
+  EncodeChunkBits(bits, out);
 }
 
 bool Container::Install(const ChunkBits& bits) {

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/facts/chunk_bits.h"
@@ -79,6 +80,8 @@ class Container {
   // ORs the members in range into a Redis string whose bit 0 is range.first.
   void ReadBits(UidRange range, char* out) const;
   void ToBits(ChunkBits* bits) const;
+  // Appends the image of the chunk (set_image.h).
+  void Encode(std::string* out) const;
   // An absent one's members: false (and unchanged) when they are not as many as the directory says.
   bool Install(const ChunkBits& bits);
 

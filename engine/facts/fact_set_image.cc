@@ -119,9 +119,7 @@ void FactSet::EncodeChunk(uint64_t chunk, std::string* out) const {
   if (form() == Form::kMixed) found = mixed()->Find(chunk);
   if (is_container() && container().number() == chunk) found = container();
   TALLY_ASSERT(found && !found->absent());
-  ChunkBits bits;
-  found->ToBits(&bits);
-  EncodeChunkBits(bits, out);
+  found->Encode(out);
 }
 
 void FactSet::TakePending(std::vector<uint64_t>* changed, std::vector<uint64_t>* stale) {

@@ -44,8 +44,13 @@ bool MixedSet::Add(uint64_t uid) {
     chunks_.Put(at, container);
     return true;
   }
-  if (!sparse_.Add(uid)) return false;
-  if (cardinality() > kSmallMembersMax) PromoteIfCrowded(ChunkOf(uid));
+  SparseSet::Around around;
+  if (!sparse_.Add(uid, &around)) return false;
+  // A crowded chunk reaches 16 members up or down from this one.
+  static_assert(2 * SparseSet::kAround <= kChunkPromoteMembers);
+  const bool may_be_crowded =
+      ChunkOf(around.below) == ChunkOf(uid) || ChunkOf(around.above) == ChunkOf(uid);
+  if (may_be_crowded && cardinality() > kSmallMembersMax) PromoteIfCrowded(ChunkOf(uid));
   return true;
 }
 

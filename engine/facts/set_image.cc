@@ -1,6 +1,7 @@
 #include "engine/facts/set_image.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -48,6 +49,79 @@ bool DecodeDense(ByteReader* reader, ChunkBits* bits) {
   return std::any_of(bits->begin(), bits->end(), [](uint64_t word) { return word != 0; });
 }
 
+enum class ImageForm : uint8_t { kWritten, kDense };
+
+// Varints into a buffer of a dense chunk's size. Once they do not fit, nothing more is written.
+class BoundedVarints {
+ public:
+  bool full() const { return full_; }
+  size_t size() const { return size_; }
+  std::string_view written() const { return {bytes_.data(), size_}; }
+
+  void Put(uint32_t value) {  // below 2^21
+    const size_t size = value < 0x80 ? 1 : value < 0x4000 ? 2 : 3;
+    if (size_ + size > bytes_.size()) full_ = true;
+    if (full_) return;
+    while (value >= 0x80) {
+      bytes_[size_++] = static_cast<char>(value | 0x80);
+      value >>= 7;
+    }
+    bytes_[size_++] = static_cast<char>(value);
+  }
+
+ private:
+  std::array<char, sizeof(ChunkBits)> bytes_;
+  size_t size_ = 0;
+  bool full_ = false;
+};
+
+void WriteForm(uint8_t form, const BoundedVarints& varints, std::string* out) {
+  out->push_back(static_cast<char>(form));
+  out->append(varints.written());
+}
+
+// Writes the smaller of array and runs, unless dense is smaller than both.
+template <typename ForEachRunOf>
+ImageForm WriteSmaller(uint32_t members, uint32_t runs, ForEachRunOf for_each_run,
+                       std::string* out) {
+  TALLY_ASSERT(members > 0 && runs > 0 && runs <= members);
+  BoundedVarints array;
+  BoundedVarints run_list;
+  array.Put(members);
+  run_list.Put(runs);
+  // A member costs a byte or more, a run two or more.
+  const bool try_array = members < sizeof(ChunkBits);
+  const bool try_runs = 2 * size_t{runs} < sizeof(ChunkBits);
+  if (!try_array && !try_runs) return ImageForm::kDense;
+  uint32_t next = 0;
+  for_each_run([&](uint32_t first, uint32_t last) {
+    if (try_array) {
+      array.Put(first - next);
+      for (uint32_t i = first; i < last; ++i) array.Put(0);
+    }
+    if (try_runs) {
+      run_list.Put(next == 0 ? first : first - next - 1);
+      run_list.Put(last - first);
+    }
+    next = last + 1;
+  });
+  const bool array_fits = try_array && !array.full();
+  const bool runs_fit = try_runs && !run_list.full();
+  if (array_fits && (!runs_fit || array.size() <= run_list.size())) {
+    WriteForm(kChunkImageArray, array, out);
+  } else if (runs_fit) {
+    WriteForm(kChunkImageRuns, run_list, out);
+  } else {
+    return ImageForm::kDense;
+  }
+  return ImageForm::kWritten;
+}
+
+void WriteDense(const ChunkBits& bits, std::string* out) {
+  out->push_back(static_cast<char>(kChunkImageDense));
+  out->append(reinterpret_cast<const char*>(bits.data()), sizeof(bits));
+}
+
 }  // namespace
 
 void AppendAscending(std::span<const uint64_t> ascending, std::string* out) {
@@ -71,41 +145,29 @@ bool ReadAscending(ByteReader* reader, std::vector<uint64_t>* ascending) {
 }
 
 void EncodeChunkBits(const ChunkBits& bits, std::string* out) {
-  std::string array;
-  std::string runs;
-  uint32_t members = 0;
-  uint32_t run_count = 0;
-  uint32_t next = 0;
-  ForEachRun(bits.data(), [&](uint32_t first, uint32_t last) {
-    members += last - first + 1;
-    ++run_count;
-    PutVarint(&runs, run_count == 1 ? first : first - next - 1);
-    PutVarint(&runs, last - first);
-    // Each member costs a byte or more: an array that is already too long is not continued.
-    if (array.size() <= sizeof(ChunkBits)) {
-      PutVarint(&array, first - next);
-      array.append(last - first, '\0');
+  const ImageForm form = WriteSmaller(
+      CountBits(bits.data(), 0, kChunkBits - 1), CountRuns(bits.data()),
+      [&bits](auto visit) { ForEachRun(bits.data(), visit); }, out);
+  if (form == ImageForm::kDense) WriteDense(bits, out);
+}
+
+void EncodeChunkValues(std::span<const uint16_t> ascending, std::string* out) {
+  const auto for_each_run = [ascending](auto visit) {
+    for (size_t i = 0; i < ascending.size();) {
+      const uint32_t first = ascending[i++];
+      uint32_t last = first;
+      while (i < ascending.size() && ascending[i] == last + 1) last = ascending[i++];
+      visit(first, last);
     }
-    next = last + 1;
-  });
-  TALLY_ASSERT(members > 0);
-  std::string array_count;
-  std::string runs_count;
-  PutVarint(&array_count, members);
-  PutVarint(&runs_count, run_count);
-  const size_t array_size = array_count.size() + array.size();
-  const size_t runs_size = runs_count.size() + runs.size();
-  if (array_size <= runs_size && array_size < sizeof(ChunkBits)) {
-    out->push_back(static_cast<char>(kChunkImageArray));
-    out->append(array_count).append(array);
-  } else if (runs_size < sizeof(ChunkBits)) {
-    out->push_back(static_cast<char>(kChunkImageRuns));
-    out->append(runs_count).append(runs);
-  } else {
-    out->push_back(static_cast<char>(kChunkImageDense));
-    char raw[sizeof(ChunkBits)];
-    std::memcpy(raw, bits.data(), sizeof(raw));
-    out->append(raw, sizeof(raw));
+  };
+  uint32_t runs = 0;
+  for_each_run([&runs](uint32_t, uint32_t) { ++runs; });
+  const ImageForm form =
+      WriteSmaller(static_cast<uint32_t>(ascending.size()), runs, for_each_run, out);
+  if (form == ImageForm::kDense) {
+    ChunkBits bits{};
+    for (const uint16_t bit : ascending) bits[bit / 64] |= uint64_t{1} << (bit % 64);
+    WriteDense(bits, out);
   }
 }
 

@@ -46,7 +46,8 @@ bool SparseSet::Contains(uint64_t uid) const {
   return place.index < entry.count() && entry.at(place.index) == uid;
 }
 
-bool SparseSet::Add(uint64_t uid) {
+bool SparseSet::Add(uint64_t uid, Around* around) {
+  *around = {uid, uid};
   if (empty()) {
     Append({&uid, 1});
     return true;
@@ -64,14 +65,17 @@ bool SparseSet::Add(uint64_t uid) {
     place = Locate(uid);
   }
   if (uid < blocks_.At(place.at).base) Rebase(place.at, uid);
-  InsertAt(place, uid);
+  InsertAt(place, uid, around);
   return true;
 }
 
-void SparseSet::InsertAt(Place place, uint64_t uid) {
+void SparseSet::InsertAt(Place place, uint64_t uid, Around* around) {
   const Entry entry = blocks_.At(place.at);
   Block* block = Block::Insert(entry.block(), entry.count(), place.index, uid - entry.base);
-  blocks_.Put(place.at, Entry(entry.base, block, entry.count() + 1));
+  const Entry grown(entry.base, block, entry.count() + 1);
+  blocks_.Put(place.at, grown);
+  if (place.index >= kAround) around->below = grown.at(place.index - kAround);
+  if (place.index + kAround < grown.count()) around->above = grown.at(place.index + kAround);
 }
 
 void SparseSet::Split(Index::Position at) {

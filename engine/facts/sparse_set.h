@@ -29,7 +29,19 @@ class SparseSet {
   uint64_t cardinality() const { return blocks_.total().members; }
   bool empty() const { return blocks_.empty(); }
   bool Contains(uint64_t uid) const;
-  bool Add(uint64_t uid);     // true when it was not there
+  // Members around one that was added, kAround places away, where its block reaches that far; else
+  // the added one. Many members in one place show here without counting them.
+  static constexpr uint32_t kAround = 16;
+  struct Around {
+    uint64_t below = 0;
+    uint64_t above = 0;
+  };
+  // True when it was not there; then *around is filled.
+  bool Add(uint64_t uid, Around* around);
+  bool Add(uint64_t uid) {
+    Around ignored;
+    return Add(uid, &ignored);
+  }
   bool Remove(uint64_t uid);  // true when it was there
   // Appends uids that are ascending and above all members. O(uids).
   void Append(std::span<const uint64_t> ascending);
@@ -86,7 +98,7 @@ class SparseSet {
   Place Locate(uint64_t uid) const;
   // The first member >= uid; at == end() when there is none.
   Place LowerBound(uint64_t uid) const;
-  void InsertAt(Place place, uint64_t uid);
+  void InsertAt(Place place, uint64_t uid, Around* around);
   void Split(Index::Position at);
   void Rebase(Index::Position at, uint64_t uid);
   // Drops n members of one block from place on, and the block when that was all.

@@ -25,7 +25,17 @@ enum class Ids {
   kSnowflake,
   kAny,
   kEdges,
-  kClusters
+  kClusters,
+  kRuns,
+};
+
+enum Forms : unsigned {
+  kSparse = 1,
+  kArray = 2,
+  kRoaring = 4,
+  kDense = 8,
+  kAbsent = 16,
+  kSmall = 32
 };
 
 struct Profile {
@@ -34,6 +44,7 @@ struct Profile {
   size_t grow_to;    // members at which a phase begins to shrink
   size_t shrink_to;  // and to grow again
   int steps;
+  unsigned forms;  // that must be met on the way
 };
 
 std::ostream& operator<<(std::ostream& out, const Profile& profile) {
@@ -62,6 +73,8 @@ class FactSetModel : public testing::TestWithParam<Profile> {
         return Random(2) == 0 ? Random(70000) : UINT64_MAX - Random(70000);
       case Ids::kClusters:
         return (Random(40) << 40) + (Random(3) == 0 ? Random(1u << 30) : Random(300));
+      case Ids::kRuns:
+        return Random(3) * 1'000'000 + (model_.empty() || Random(50) == 0 ? 0 : runs_++ % 6000);
     }
     return 0;
   }
@@ -189,8 +202,12 @@ class FactSetModel : public testing::TestWithParam<Profile> {
   void Check(int step) {
     ASSERT_EQ(set_.cardinality(), model_.size());
     ASSERT_EQ(set_.empty(), model_.empty());
-    if (model_.size() > 2000 && step % 64 != 0) return;
+    if (model_.size() > 1000 && step % 64 != 0) return;
     ASSERT_TRUE(set_.IsValid());
+    const FactSet::Shape shape = set_.shape();
+    seen_ |= (shape.sparse != 0 ? kSparse : 0u) | (shape.array != 0 ? kArray : 0u) |
+             (shape.roaring != 0 ? kRoaring : 0u) | (shape.dense != 0 ? kDense : 0u) |
+             (shape.absent != 0 ? kAbsent : 0u) | (set_.MemoryBytes() == 0 ? kSmall : 0u);
     std::vector<uint64_t> chunks;
     set_.ChunksWithMembers(&chunks);
     std::vector<uint64_t> expected;
@@ -220,6 +237,8 @@ class FactSetModel : public testing::TestWithParam<Profile> {
     Add(uid);
   }
 
+  unsigned seen_ = 0;
+  uint64_t runs_ = 0;
   std::mt19937_64 random_;
   std::set<uint64_t> model_;
   FactSet set_;
@@ -236,22 +255,26 @@ TEST_P(FactSetModel, BehavesAsASet) {
     Check(step);
     if (HasFatalFailure() || HasNonfatalFailure()) FAIL() << "at step " << step;
   }
+  EXPECT_EQ(seen_ & GetParam().forms, GetParam().forms) << "a form was not met";
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Ids, FactSetModel,
-    testing::Values(Profile{"tiny_any", Ids::kAny, 20, 0, 20000},
-                    Profile{"tiny_ten_million", Ids::kTenMillion, 8, 0, 20000},
-                    Profile{"small_any", Ids::kAny, 400, 90, 20000},
-                    Profile{"small_one_chunk", Ids::kOneChunk, 400, 90, 20000},
-                    Profile{"one_chunk", Ids::kOneChunk, 5000, 0, 40000},
-                    Profile{"few_chunks", Ids::kFewChunks, 12000, 0, 60000},
-                    Profile{"ten_million", Ids::kTenMillion, 15000, 100, 60000},
-                    Profile{"billion", Ids::kBillion, 6000, 0, 30000},
-                    Profile{"snowflake", Ids::kSnowflake, 6000, 0, 30000},
-                    Profile{"any", Ids::kAny, 4000, 0, 30000},
-                    Profile{"edges", Ids::kEdges, 6000, 0, 40000},
-                    Profile{"clusters", Ids::kClusters, 8000, 0, 60000}),
+    testing::Values(
+        Profile{"tiny_any", Ids::kAny, 20, 0, 20000, kSparse | kSmall},
+        Profile{"tiny_ten_million", Ids::kTenMillion, 8, 0, 20000, kSparse | kSmall},
+        Profile{"small_any", Ids::kAny, 400, 90, 20000, kSparse},
+        Profile{"small_one_chunk", Ids::kOneChunk, 400, 90, 20000, kSparse | kArray | kAbsent},
+        Profile{"one_chunk", Ids::kOneChunk, 5000, 0, 40000, kArray | kDense | kAbsent | kSmall},
+        Profile{"few_chunks", Ids::kFewChunks, 12000, 0, 60000,
+                kSparse | kArray | kDense | kAbsent},
+        Profile{"runs", Ids::kRuns, 12000, 0, 40000, kSparse | kArray | kRoaring | kAbsent},
+        Profile{"ten_million", Ids::kTenMillion, 15000, 100, 60000, kSparse | kArray | kAbsent},
+        Profile{"billion", Ids::kBillion, 6000, 0, 30000, kSparse | kArray | kSmall},
+        Profile{"snowflake", Ids::kSnowflake, 6000, 0, 30000, kSparse | kArray | kSmall},
+        Profile{"any", Ids::kAny, 4000, 0, 30000, kSparse | kArray | kAbsent | kSmall},
+        Profile{"edges", Ids::kEdges, 6000, 0, 40000, kArray | kAbsent | kSmall},
+        Profile{"clusters", Ids::kClusters, 8000, 0, 60000, kSparse | kArray | kAbsent}),
     [](const auto& profile) { return profile.param.name; });
 
 }  // namespace
