@@ -1,0 +1,144 @@
+// FACT.*: facts under their own names, metric:etype:eid.
+#include <algorithm>
+
+#include "server/commands/handlers.h"
+#include "server/commands/member_scan.h"
+#include "server/error_reply.h"
+#include "server/key_templates.h"
+#include "server/resp/number.h"
+#include "server/server_state.h"
+
+namespace tallystick::server {
+
+namespace {
+
+constexpr SetLabels kFactLabels{.any = kLabelChunkFace, .first = 0};
+
+// FACT.ADD and FACT.REM: key [WITHCOUNT] uid [uid ...].
+Flow ChangeMany(CommandContext& c, FactOpKind kind) {
+  const std::optional<FactKey> key = ParseFactKey(c.args[1]);
+  if (!key) return c.Error(error::kFactKey);
+  if (c.Is(2, "IDEM")) return c.Error(error::kSyntax);
+  const bool with_count = c.Is(2, "WITHCOUNT");
+  const auto uids = c.args.subspan(with_count ? 3 : 2);
+  if (uids.empty()) return c.Error(ArityError(c.spec.name));
+  for (std::string_view uid : uids) {
+    if (!ParseUint64(uid)) return c.Error(error::kUid);
+  }
+  c.batch.Open(with_count ? FactBatch::Reply::kChangedCount : FactBatch::Reply::kChanged,
+               uids.size(), true);
+  const SetLabels labels = kind == FactOpKind::kSet ? kFactLabels : SetLabels{};
+  for (std::string_view uid : uids) {
+    c.batch.Add({.kind = kind, .labels = labels, .key = *key, .uid = *ParseUint64(uid)});
+  }
+  return Flow::kNext;
+}
+
+Flow One(CommandContext& c, FactOpKind kind, FactBatch::Reply reply) {
+  const std::optional<FactKey> key = ParseFactKey(c.args[1]);
+  if (!key) return c.Error(error::kFactKey);
+  const std::optional<uint64_t> uid = ParseUint64(c.args[2]);
+  if (!uid) return c.Error(error::kUid);
+  const bool adds = kind == FactOpKind::kSet || kind == FactOpKind::kToggle;
+  c.batch.Open(reply, 1, kind != FactOpKind::kHas);
+  c.batch.Add({.kind = kind, .labels = adds ? kFactLabels : SetLabels{}, .key = *key, .uid = *uid});
+  return Flow::kNext;
+}
+
+void WriteNumber(ReplyWriter* out, std::string_view name, uint64_t value) {
+  out->Bulk(name);
+  out->Unsigned(value);
+}
+
+}  // namespace
+
+Flow FactAdd(CommandContext& c) {
+  return ChangeMany(c, FactOpKind::kSet);
+}
+Flow FactRem(CommandContext& c) {
+  return ChangeMany(c, FactOpKind::kClear);
+}
+
+Flow FactSet(CommandContext& c) {
+  if (c.args[3] != "0" && c.args[3] != "1") return c.Error(error::kBitValue);
+  return One(c, c.args[3] == "1" ? FactOpKind::kSet : FactOpKind::kClear,
+             FactBatch::Reply::kBefore);
+}
+
+Flow FactToggle(CommandContext& c) {
+  return One(c, FactOpKind::kToggle, FactBatch::Reply::kToggled);
+}
+
+Flow FactHas(CommandContext& c) {
+  return One(c, FactOpKind::kHas, FactBatch::Reply::kBefore);
+}
+
+Flow FactMHas(CommandContext& c) {
+  const std::optional<FactKey> key = ParseFactKey(c.args[1]);
+  if (!key) return c.Error(error::kFactKey);
+  const auto uids = c.args.subspan(2);
+  for (std::string_view uid : uids) {
+    if (!ParseUint64(uid)) return c.Error(error::kUid);
+  }
+  c.batch.Open(FactBatch::Reply::kBits, uids.size(), false);
+  for (std::string_view uid : uids) {
+    c.batch.Add({.kind = FactOpKind::kHas, .labels = {}, .key = *key, .uid = *ParseUint64(uid)});
+  }
+  return Flow::kNext;
+}
+
+Flow FactCard(CommandContext& c) {
+  const std::optional<FactKey> key = ParseFactKey(c.args[1]);
+  if (!key) return c.Error(error::kFactKey);
+  const Result<uint64_t> facts = c.engine().Cardinality(*key, {}, c.ticket);
+  if (!facts) return c.Fail(facts.error());
+  c.reply().Unsigned(*facts);
+  return Flow::kNext;
+}
+
+Flow FactScan(CommandContext& c) {
+  const std::optional<FactKey> key = ParseFactKey(c.args[1]);
+  if (!key) return c.Error(error::kFactKey);
+  const std::optional<uint64_t> cursor = ParseMemberCursor(c.args[2]);
+  if (!cursor) return c.Error(error::kInvalidCursor);
+  uint64_t count = kScanCountDefault;
+  if (c.argc() != 3) {
+    if (c.argc() != 5 || !c.Is(3, "COUNT")) return c.Error(error::kSyntax);
+    const std::optional<int64_t> wanted = ParseInt64(c.args[4]);
+    if (!wanted) return c.Error(error::kNotInteger);
+    if (*wanted < 1) return c.Error(error::kSyntax);
+    count = static_cast<uint64_t>(*wanted);
+  }
+  std::vector<uint64_t> uids;
+  const Result<uint64_t> next = ScanPage(c, *key, *cursor, count, &uids);
+  if (!next) return c.Fail(next.error());
+  ReplyWriter& out = c.reply();
+  out.Array(2);
+  out.BulkNumber(*next);
+  out.Array(uids.size());
+  for (uint64_t uid : uids) out.BulkNumber(uid);
+  return Flow::kNext;
+}
+
+Flow FactStat(CommandContext& c) {
+  const std::optional<FactKey> key = ParseFactKey(c.args[1]);
+  if (!key) return c.Error(error::kFactKey);
+  const Result<Engine::SetInfo> info = c.engine().GetSetInfo(*key, c.ticket);
+  if (!info) return c.Fail(info.error());
+  ReplyWriter& out = c.reply();
+  out.Map(5);
+  WriteNumber(&out, "card", info->cardinality);
+  out.Bulk("chunks");
+  out.Map(5);
+  WriteNumber(&out, "sparse", info->chunks_sparse);
+  WriteNumber(&out, "array", info->chunks_array);
+  WriteNumber(&out, "roaring", info->chunks_roaring);
+  WriteNumber(&out, "dense", info->chunks_dense);
+  WriteNumber(&out, "on_disk", info->chunks_on_disk);
+  WriteNumber(&out, "bytes", info->memory_bytes);
+  WriteNumber(&out, "resident", info->resident ? 1 : 0);
+  WriteNumber(&out, "sequence", info->sequence);
+  return Flow::kNext;
+}
+
+}  // namespace tallystick::server

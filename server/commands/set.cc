@@ -1,0 +1,212 @@
+// Sets of uids: plain integer sets, and the set face of likes.
+#include <algorithm>
+
+#include "server/commands/handlers.h"
+#include "server/commands/key_access.h"
+#include "server/commands/member_scan.h"
+#include "server/error_reply.h"
+#include "server/glob.h"
+#include "server/resp/number.h"
+#include "server/server_state.h"
+
+namespace tallystick::server {
+
+namespace {
+
+// Sets larger than this are read on a worker thread.
+constexpr uint64_t kInlineMembersMax = 4096;
+constexpr uint64_t kReplyBytesPerMemberMax = 27;  // "$20", CR LF, 20 digits, CR LF
+
+SetLabels MemberLabels(const KeyView& view) {
+  if (view.face != Face::kLikes) return {};
+  return {.any = kLabelLikesFace, .first = kLabelFirstSet};
+}
+
+struct SetView {
+  KeyView view;
+  FactKey key;
+};
+
+// The fact set behind a key; kWrongType for chunks and records.
+Result<SetView> ResolveSet(CommandContext& c, std::string_view key) {
+  const Result<KeyView> view = ResolveKey(c, key);
+  if (!view) return Fail(view.error());
+  const std::optional<FactKey> fact = SetOf(*view);
+  if (!fact) return Fail(StatusCode::kWrongType, "");
+  return SetView{*view, *fact};
+}
+
+// As ResolveSet, and a plain key of another type is kWrongType too. For commands outside the batch.
+Result<SetView> ResolveSetForRead(CommandContext& c, std::string_view key) {
+  const Result<SetView> set = ResolveSet(c, key);
+  if (!set || set->view.face != Face::kPlain) return set;
+  const Result<std::string_view> type = TypeOf(c, set->view);
+  if (!type) return Fail(type.error());
+  if (*type == "string") return Fail(StatusCode::kWrongType, "");
+  return set;
+}
+
+bool AllUids(std::span<const std::string_view> members) {
+  return std::all_of(members.begin(), members.end(),
+                     [](std::string_view member) { return ParseUint64(member).has_value(); });
+}
+
+void AddMembers(CommandContext& c, const SetView& set, std::span<const std::string_view> members,
+                FactOpKind kind, FactBatch::Reply reply) {
+  const bool write = kind != FactOpKind::kHas;
+  const SetLabels labels = kind == FactOpKind::kSet ? MemberLabels(set.view) : SetLabels{};
+  c.batch.Open(reply, members.size(), write);
+  for (std::string_view member : members) {
+    c.batch.Add({.kind = kind, .labels = labels, .key = set.key, .uid = *ParseUint64(member)});
+  }
+}
+
+// SREM, SISMEMBER, SMISMEMBER with members that are no uids: those cannot be in the set. `outcome`
+// gets the bit (or, for SREM, whether it changed) of each member, in order.
+Status RunMixed(CommandContext& c, const SetView& set, std::span<const std::string_view> members,
+                FactOpKind kind, std::vector<bool>* outcome) {
+  const Result<SetView> typed = ResolveSetForRead(c, c.args[1]);
+  if (!typed) return typed.error();
+  for (std::string_view member : members) {
+    const std::optional<uint64_t> uid = ParseUint64(member);
+    if (!uid) {
+      outcome->push_back(false);
+      continue;
+    }
+    const FactOp op{.kind = kind, .labels = {}, .key = set.key, .uid = *uid};
+    FactOutcome one;
+    const Status status =
+        c.engine().Apply({&op, 1}, {&one, 1}, CommandContext::Deferred(), c.ticket);
+    if (!status.ok()) return status;
+    if (one.error != StatusCode::kOk) return Status::Error(one.error, "");
+    outcome->push_back(one.before);
+  }
+  return {};
+}
+
+}  // namespace
+
+Flow SAdd(CommandContext& c) {
+  const Result<SetView> set = ResolveSet(c, c.args[1]);
+  if (!set) return c.Fail(set.error());
+  const auto members = c.args.subspan(2);
+  if (!AllUids(members)) return c.Error(error::kMember);
+  AddMembers(c, *set, members, FactOpKind::kSet, FactBatch::Reply::kChanged);
+  return Flow::kNext;
+}
+
+Flow SRem(CommandContext& c) {
+  const Result<SetView> set = ResolveSet(c, c.args[1]);
+  if (!set) return c.Fail(set.error());
+  const auto members = c.args.subspan(2);
+  if (AllUids(members)) {
+    AddMembers(c, *set, members, FactOpKind::kClear, FactBatch::Reply::kChanged);
+    return Flow::kNext;
+  }
+  std::vector<bool> removed;
+  const Status status = RunMixed(c, *set, members, FactOpKind::kClear, &removed);
+  if (!status.ok()) return c.Fail(status);
+  c.reply().Integer(std::count(removed.begin(), removed.end(), true));
+  return Flow::kNext;
+}
+
+Flow SIsMember(CommandContext& c) {
+  const Result<SetView> set = ResolveSet(c, c.args[1]);
+  if (!set) return c.Fail(set.error());
+  const auto members = c.args.subspan(2);
+  if (AllUids(members)) {
+    AddMembers(c, *set, members, FactOpKind::kHas, FactBatch::Reply::kBefore);
+    return Flow::kNext;
+  }
+  std::vector<bool> bits;
+  const Status status = RunMixed(c, *set, members, FactOpKind::kHas, &bits);
+  if (!status.ok()) return c.Fail(status);
+  c.reply().Integer(0);
+  return Flow::kNext;
+}
+
+Flow SMIsMember(CommandContext& c) {
+  const Result<SetView> set = ResolveSet(c, c.args[1]);
+  if (!set) return c.Fail(set.error());
+  const auto members = c.args.subspan(2);
+  if (AllUids(members)) {
+    AddMembers(c, *set, members, FactOpKind::kHas, FactBatch::Reply::kBits);
+    return Flow::kNext;
+  }
+  std::vector<bool> bits;
+  const Status status = RunMixed(c, *set, members, FactOpKind::kHas, &bits);
+  if (!status.ok()) return c.Fail(status);
+  c.reply().Array(bits.size());
+  for (bool bit : bits) c.writer.Integer(bit ? 1 : 0);
+  return Flow::kNext;
+}
+
+Flow SCard(CommandContext& c) {
+  const Result<SetView> set = ResolveSetForRead(c, c.args[1]);
+  if (!set) return c.Fail(set.error());
+  const Result<uint64_t> members = c.engine().Cardinality(set->key, {}, c.ticket);
+  if (!members) return c.Fail(members.error());
+  c.reply().Unsigned(*members);
+  return Flow::kNext;
+}
+
+Flow SMembers(CommandContext& c) {
+  const Result<SetView> set = ResolveSetForRead(c, c.args[1]);
+  if (!set) return c.Fail(set.error());
+  const Result<uint64_t> members = c.engine().Cardinality(set->key, {}, c.ticket);
+  if (!members) return c.Fail(members.error());
+  if (*members > kReplyBytesLimit / kReplyBytesPerMemberMax) return c.Error(error::kReplyTooLarge);
+  if (*members > kInlineMembersMax && !c.slow_lane) return Flow::kSlowLane;
+  std::vector<uint64_t> uids;
+  uids.reserve(*members);
+  uint64_t from = 0;
+  while (true) {  // the set may grow meanwhile: stop at the limit, not at the number read above
+    const auto next = c.engine().Scan(set->key, from, kInlineMembersMax, &uids, c.ticket);
+    if (!next) return c.Fail(next.error());
+    if (!*next) break;
+    if (uids.size() > kReplyBytesLimit / kReplyBytesPerMemberMax) {
+      return c.Error(error::kReplyTooLarge);
+    }
+    from = **next;
+  }
+  c.reply().Set(uids.size());
+  for (uint64_t uid : uids) c.writer.BulkNumber(uid);
+  return Flow::kNext;
+}
+
+Flow SScan(CommandContext& c) {
+  const std::optional<uint64_t> cursor = ParseMemberCursor(c.args[2]);
+  if (!cursor) return c.Error(error::kInvalidCursor);
+  const Result<SetView> set = ResolveSetForRead(c, c.args[1]);
+  if (!set) return c.Fail(set.error());
+  uint64_t count = kScanCountDefault;
+  std::optional<std::string_view> pattern;
+  for (size_t i = 3; i < c.argc(); i += 2) {
+    if (c.Is(i, "COUNT") && i + 1 < c.argc()) {
+      const std::optional<int64_t> wanted = ParseInt64(c.args[i + 1]);
+      if (!wanted) return c.Error(error::kNotInteger);
+      if (*wanted < 1) return c.Error(error::kSyntax);
+      count = static_cast<uint64_t>(*wanted);
+    } else if (c.Is(i, "MATCH") && i + 1 < c.argc()) {
+      pattern = c.args[i + 1];
+      if (pattern->size() > kPatternBytesMax) return c.Error(error::kPatternTooLong);
+    } else {
+      return c.Error(error::kSyntax);
+    }
+  }
+  std::vector<uint64_t> uids;
+  const Result<uint64_t> next = ScanPage(c, set->key, *cursor, count, &uids);
+  if (!next) return c.Fail(next.error());
+  if (pattern) {
+    std::erase_if(uids,
+                  [&pattern](uint64_t uid) { return !GlobMatch(*pattern, std::to_string(uid)); });
+  }
+  ReplyWriter& out = c.reply();
+  out.Array(2);
+  out.BulkNumber(*next);
+  out.Array(uids.size());
+  for (uint64_t uid : uids) out.BulkNumber(uid);
+  return Flow::kNext;
+}
+
+}  // namespace tallystick::server
