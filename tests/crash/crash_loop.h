@@ -42,8 +42,9 @@ struct CrashLoopReport {
   std::string Summary() const;
 };
 
-// Both durability modes, each with the background's own pace and with records, snapshots and
-// checkpoints written all the time, so that kills meet those as well.
+// Both durability modes, with records, snapshots and checkpoints written all the time.
+std::vector<std::vector<std::string>> BusyModes();
+// Those, and both with the background's own pace.
 std::vector<std::vector<std::string>> AllModes();
 
 class CrashLoop {

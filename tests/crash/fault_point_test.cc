@@ -15,7 +15,7 @@
 namespace tallystick::test {
 namespace {
 
-constexpr uint64_t kWritesUntilGivenUp = 200000;
+constexpr uint64_t kWritesUntilGivenUp = 50000;
 
 class FaultPointTest : public testing::TestWithParam<const char*> {};
 
@@ -26,17 +26,21 @@ TEST_P(FaultPointTest, NothingIsLost) {
   options.server.binary = FaultBinary();
   options.server.directory = directory.path();
   options.seed = TestSeed(RandomSeed());
-  options.modes = AllModes();
+  options.modes = BusyModes();
+  options.load_max = std::chrono::milliseconds(50);
   options.universe.shared_groups = 12;
   CrashLoop loop(options);
   const uint64_t deaths = NumberFromEnvironment("TALLYSTICK_TEST_KILLS", 2);
   std::mt19937_64 random(options.seed);
   bool good = true;
   for (uint64_t i = 0; good && i < deaths; ++i) {
-    // The first hit, and later ones when the server is in full run.
-    const uint64_t hit = i == 0 ? 1 : 1 + random() % 50;
+    // The first hit, and later ones when the server is in full run; recovery ends after 16
+    // partitions.
+    const uint64_t hits = std::string_view(GetParam()).starts_with("recovery.") ? 16 : 50;
+    const uint64_t hit = i == 0 ? 1 : 1 + random() % hits;
     const std::string fault = std::string(GetParam()) + "=kill@" + std::to_string(hit);
-    good = loop.DieAtFault(fault, kWritesUntilGivenUp) && loop.Check();
+    good = loop.KillOnce(KillMoment::kLoad) && loop.DieAtFault(fault, kWritesUntilGivenUp) &&
+           loop.Check();
   }
   good = good && loop.Finish();
   std::printf("%s: %s, %llu died at the point\n", GetParam(), loop.report().Summary().c_str(),
