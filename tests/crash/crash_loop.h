@@ -53,8 +53,9 @@ class CrashLoop {
 
   // One life: start, read everything back, load until the kill. Stops at the first problem: false.
   bool KillOnce(KillMoment moment);
-  // One life that ends by itself, at an armed fault point. Ends without a kill after `patience`
-  // acknowledged writes when the point is never reached. False on a problem.
+  // One life that ends by itself, at an armed fault point. Nothing may be in doubt when it begins.
+  // Ends without a kill after `patience` acknowledged writes when the point is never reached. False
+  // on a problem.
   bool DieAtFault(const std::string& faults, uint64_t patience);
   // One life that ends by SIGKILL shortly after FLUSHALL was sent: all must be left, or nothing.
   bool KillDuringFlush();

@@ -39,8 +39,8 @@ TEST_P(FaultPointTest, NothingIsLost) {
     const uint64_t hits = std::string_view(GetParam()).starts_with("recovery.") ? 16 : 50;
     const uint64_t hit = i == 0 ? 1 : 1 + random() % hits;
     const std::string fault = std::string(GetParam()) + "=kill@" + std::to_string(hit);
-    good = loop.KillOnce(KillMoment::kLoad) && loop.DieAtFault(fault, kWritesUntilGivenUp) &&
-           loop.Check();
+    good = loop.KillOnce(KillMoment::kLoad) && loop.Check() &&
+           loop.DieAtFault(fault, kWritesUntilGivenUp) && loop.Check();
   }
   good = good && loop.Finish();
   std::printf("%s: %s, %llu died at the point\n", GetParam(), loop.report().Summary().c_str(),
