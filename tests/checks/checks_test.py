@@ -8,6 +8,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import direct_use_check  # noqa: E402
 import docs_check  # noqa: E402
+import flags_check  # noqa: E402
 import layer_check  # noqa: E402
 import source_tree  # noqa: E402
 
@@ -205,6 +206,21 @@ class DocsCheckTest(CheckTest):
     def test_data_folder(self):
         self.expect_fault(docs_check, self.with_page("in ../shared/data"), "data folder")
         self.expect_clean(docs_check, self.with_page("in ../shared/data", "docs/testing.md"))
+
+
+class FlagsCheckTest(unittest.TestCase):
+    HELP = "Options:\n  -h,--help   Print\n  --port      TCP port [6379]\n  --accept-loss   open\n"
+
+    def test_same_flags(self):
+        self.assertEqual(flags_check.difference("`--port`, `--accept-loss`", self.HELP), (2, []))
+
+    def test_flag_that_the_page_lacks(self):
+        _, problems = flags_check.difference("`--port`", self.HELP)
+        self.assertEqual(problems, ["docs/operations.md does not name --accept-loss"])
+
+    def test_flag_that_the_server_lacks(self):
+        _, problems = flags_check.difference("`--port` `--accept-loss` `--gone`", self.HELP)
+        self.assertEqual(problems, ["the server has no flag --gone"])
 
 
 class SourceTreeTest(CheckTest):
