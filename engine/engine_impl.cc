@@ -134,7 +134,7 @@ void EngineImpl::StartBackground() {
     aggregators_[i]->task = environment_.executor->Start("tally-agg-" + std::to_string(i),
                                                          [this, i] { return RunAggregator(i); });
   }
-  checkpointed_at_us_ = trimmed_at_us_ = state_.clock->MonotonicUs();
+  checkpointed_at_us_ = trimmed_at_us_ = advanced_at_us_ = state_.clock->MonotonicUs();
   maintenance_ = environment_.executor->Start("tally-maint", [this] { return RunMaintenance(); });
   if (state_.options.warm_up) {
     warm_up_ = environment_.executor->Start("tally-warm", [this] { return RunWarmUp(); });
@@ -156,7 +156,7 @@ Status EngineImpl::Close() {
     disk_sync_.Fail();
     return state_.ReadOnlyError();
   }
-  Status status = PersistAll(true);
+  Status status = PersistAll();
   if (status.ok()) status = disk_sync_.Sync();
   if (status.ok()) status = state_.store->Flush();
   if (status.ok()) status = disk_sync_.Sync();
@@ -208,6 +208,7 @@ uint64_t EngineImpl::RunAggregator(uint32_t index) {
 uint64_t EngineImpl::RunMaintenance() {
   constexpr uint64_t kRestUs = 100'000;
   constexpr uint64_t kTrimPeriodUs = 30'000'000;
+  constexpr uint64_t kAdvancePeriodUs = 30'000'000;
   constexpr size_t kExpiredPerShard = 64;
   if (state_.read_only()) return kRestUs;
   const uint64_t now = state_.clock->MonotonicUs();
@@ -215,11 +216,21 @@ uint64_t EngineImpl::RunMaintenance() {
   const bool due =
       now - checkpointed_at_us_ >= uint64_t{state_.options.checkpoint_interval_ms} * 1000;
   const uint64_t tail_max = state_.options.journal_tail_bytes_max / state_.partitions.size();
+  std::vector<Partition*> partitions;
+  bool long_tail = false;
   for (const auto& p : state_.partitions) {
-    if (!due && p->bytes_since_snapshot.load(std::memory_order_relaxed) < tail_max) continue;
-    if (const Status s = persister_.Checkpoint(*p); !s.ok() && !state_.read_only()) {
+    const bool too_long = p->bytes_since_snapshot.load(std::memory_order_relaxed) >= tail_max;
+    long_tail = long_tail || too_long;
+    if (due || too_long) partitions.push_back(p.get());
+  }
+  if (!partitions.empty()) {
+    // A short tail is not worth a flush each time; after a quiet while it goes too.
+    const bool advance = long_tail || now - advanced_at_us_ >= kAdvancePeriodUs;
+    const Status s = persister_.Checkpoint(partitions, advance);
+    if (!s.ok() && !state_.read_only()) {
       state_.log.Warn("a checkpoint will be tried again: " + s.ToString());
     }
+    if (advance) advanced_at_us_ = now;
   }
   if (due) checkpointed_at_us_ = now;
   if (now - trimmed_at_us_ >= kTrimPeriodUs) {
@@ -861,14 +872,14 @@ Status EngineImpl::Wipe() TALLY_NO_THREAD_SAFETY_ANALYSIS {
   if (!status.ok()) return status;
   disk_sync_.NoteJournaled();
   if (Status s = disk_sync_.Sync(); !s.ok()) return s;
-  if (Status s = PersistAll(true); !s.ok()) return s;
+  if (Status s = PersistAll(); !s.ok()) return s;
   for (uint32_t i = 0; i < state_.shards.size(); ++i) {
     if (Status s = persister_.CleanWiped(i); !s.ok()) return s;
   }
   return Status();
 }
 
-Status EngineImpl::PersistAll(bool images) {
+Status EngineImpl::PersistAll() {
   constexpr size_t kSlice = 1024;
   for (const auto& p : state_.partitions) {
     if (p->replay.load(std::memory_order_acquire) != ReplayState::kReady) continue;
@@ -879,17 +890,17 @@ Status EngineImpl::PersistAll(bool images) {
       if (!left) return left.error();
       if (*left == 0) break;
     }
-    if (!images) continue;
-    if (Status s = persister_.Checkpoint(*p); !s.ok()) return s;
   }
-  return Status();
+  std::vector<Partition*> all;
+  for (const auto& p : state_.partitions) all.push_back(p.get());
+  return persister_.Checkpoint(all, true);
 }
 
 Status EngineImpl::Checkpoint() {
   for (const auto& p : state_.partitions) {
     if (Status s = replay_.Ensure(*p); !s.ok()) return s;
   }
-  if (Status s = PersistAll(true); !s.ok()) return s;
+  if (Status s = PersistAll(); !s.ok()) return s;
   return disk_sync_.Sync();
 }
 

@@ -84,7 +84,7 @@ class EngineImpl final : public Engine {
   Status ListEntity(Shard& shard, Entity* entity, bool with_chunks, std::vector<Listed>* out)
       TALLY_REQUIRES(shard.mutex);
   Counts CountsOf(const WritePath::Located& at) const;
-  Status PersistAll(bool images);
+  Status PersistAll();
 
   void StartBackground();
   void StopBackground();
@@ -114,6 +114,7 @@ class EngineImpl final : public Engine {
   std::unique_ptr<BackgroundTask> warm_up_;
   uint64_t checkpointed_at_us_ = 0;
   uint64_t trimmed_at_us_ = 0;
+  uint64_t advanced_at_us_ = 0;
   uint32_t warm_up_shard_ = 0;
   uint64_t warm_up_cursor_ = 0;
   std::atomic<bool> closed_{false};

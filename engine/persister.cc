@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kImagesPerSlice = 512;
 constexpr size_t kSliceBytesMax = 4u << 20;
+constexpr uint64_t kTailEventsLong = 4096;      // of a partition: worth a flush to get rid of
+constexpr uint64_t kImageBytesLong = 8u << 20;  // in the WAL: worth a flush of everything
 
 std::vector<DirtyItem> PopFront(std::deque<DirtyItem>* queue, size_t max) {
   const size_t n = std::min(max, queue->size());
@@ -89,7 +91,8 @@ Result<size_t> Persister::FlushRecords(Partition& p, size_t max) TALLY_NO_THREAD
   if (written.empty()) return left;
   Status status = TALLY_FAULT_POINT("flush.before_write")
                       ? Status::Error(StatusCode::kIoError, "fault point flush.before_write")
-                      : state_->store->Write(batch.get());
+                      : state_->store->WriteUnlogged(batch.get());
+  records_unflushed_ = true;
   static_cast<void>(TALLY_FAULT_POINT("flush.after_write"));
   if (!status.ok())
     state_->EnterReadOnly("a record write failed (" + std::string(status.message()) + ")");
@@ -203,6 +206,7 @@ Status Persister::WriteImageSlice(Partition& p,
     if (write.ok() && TALLY_FAULT_POINT("snapshot.before_write")) {
       write = Status::Error(StatusCode::kIoError, "fault point snapshot.before_write");
     }
+    image_bytes_unflushed_.fetch_add(batch->bytes(), std::memory_order_relaxed);
     if (write.ok()) write = state_->store->Write(batch.get());
     static_cast<void>(TALLY_FAULT_POINT("snapshot.after_write"));
     // What TakePending forgot is only in this batch: without it the images cannot go on.
@@ -254,40 +258,74 @@ Status Persister::WriteImages(Partition& p) TALLY_NO_THREAD_SAFETY_ANALYSIS {
   }
 }
 
-Status Persister::Checkpoint(Partition& p) TALLY_NO_THREAD_SAFETY_ANALYSIS {
-  if (p.replay.load(std::memory_order_acquire) != ReplayState::kReady || state_->read_only())
-    return Status();
-  MutexLock persist(p.persist);
-  if (Status s = WriteImages(p); !s.ok()) return s;
-  if (Status s = WriteCheckpoint(p); !s.ok()) return s;
-  return RemoveTombstones(p);
-}
-
-Status Persister::WriteCheckpoint(Partition& p) TALLY_NO_THREAD_SAFETY_ANALYSIS {
-  CheckpointRecord record;
-  record.partition = p.index;
-  {
-    MutexLock lock(p.consumer);
-    record.offset = p.next_offset;
-    if (!p.record_queue.empty())
-      record.offset = std::min(record.offset, p.record_queue.front().first_offset);
-    if (!p.snapshot_queue.empty()) {
-      record.offset = std::min(record.offset, p.snapshot_queue.front().first_offset);
-    }
-    record.offset = std::min(record.offset, p.damaged_offset);
-    record.shard_sequences = p.consumed_sequence;
-    for (uint32_t i = 0; i < p.shard_count; ++i) {
-      Shard& shard = state_->shard(p.first_shard + i);
-      MutexLock shard_lock(shard.mutex);
-      record.wipe_sequences.push_back(shard.wipe_sequence);
+Status Persister::Checkpoint(std::span<Partition* const> partitions,
+                             bool advance) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  std::vector<std::pair<Partition*, CheckpointRecord>> reached;
+  for (Partition* p : partitions) {
+    if (state_->read_only()) return state_->ReadOnlyError();
+    if (p->replay.load(std::memory_order_acquire) != ReplayState::kReady) continue;
+    MutexLock persist(p->persist);
+    if (Status s = WriteImages(*p); !s.ok()) return s;
+    CheckpointRecord record = Reached(*p);
+    TALLY_ASSERT(record.offset >= p->checkpoint_offset);
+    const uint64_t events = record.offset - p->checkpoint_offset;
+    if (p->checkpoint_stale || events >= kTailEventsLong || (advance && events > 0)) {
+      reached.emplace_back(p, std::move(record));
     }
   }
-  TALLY_ASSERT(record.offset >= p.checkpoint_offset);
-  if (record.offset == p.checkpoint_offset && !p.checkpoint_stale) return Status();
+  if (reached.empty()) return Status();
+  // Whatever these offsets leave behind was written before they were taken: it is durable now.
+  if (Status s = FlushStore(); !s.ok()) return s;
+  for (const auto& [p, record] : reached) {
+    MutexLock persist(p->persist);
+    if (record.offset < p->checkpoint_offset) continue;  // another thread came further meanwhile
+    if (Status s = WriteCheckpoint(*p, record); !s.ok()) return s;
+    if (Status s = RemoveTombstones(*p); !s.ok()) return s;
+  }
+  return Status();
+}
+
+Status Persister::FlushStore() {
+  Status status;
+  if (image_bytes_unflushed_.load(std::memory_order_relaxed) >= kImageBytesLong) {
+    image_bytes_unflushed_ = 0;
+    records_unflushed_ = false;
+    status = state_->store->Flush();
+  } else if (records_unflushed_.exchange(false)) {
+    status = state_->store->FlushFamily(ColumnFamily::kCounts);
+  }
+  if (!status.ok()) state_->EnterReadOnly("a flush failed (" + std::string(status.message()) + ")");
+  return status;
+}
+
+CheckpointRecord Persister::Reached(Partition& p) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  CheckpointRecord record;
+  record.partition = p.index;
+  MutexLock lock(p.consumer);
+  record.offset = p.next_offset;
+  if (!p.record_queue.empty()) {
+    record.offset = std::min(record.offset, p.record_queue.front().first_offset);
+  }
+  if (!p.snapshot_queue.empty()) {
+    record.offset = std::min(record.offset, p.snapshot_queue.front().first_offset);
+  }
+  record.offset = std::min(record.offset, p.damaged_offset);
+  record.shard_sequences = p.consumed_sequence;
+  for (uint32_t i = 0; i < p.shard_count; ++i) {
+    Shard& shard = state_->shard(p.first_shard + i);
+    MutexLock shard_lock(shard.mutex);
+    record.wipe_sequences.push_back(shard.wipe_sequence);
+  }
+  return record;
+}
+
+Status Persister::WriteCheckpoint(Partition& p,
+                                  const CheckpointRecord& record) TALLY_NO_THREAD_SAFETY_ANALYSIS {
   const auto batch = state_->store->NewBatch();
   batch->Put(ColumnFamily::kMeta, CheckpointKey(p.index), EncodeCheckpointRecord(record));
-  if (TALLY_FAULT_POINT("checkpoint.before_write"))
-    return Status::Error(StatusCode::kIoError, "fault point");
+  if (TALLY_FAULT_POINT("checkpoint.before_write")) {
+    return Status::Error(StatusCode::kIoError, "fault point checkpoint.before_write");
+  }
   if (Status s = state_->store->Write(batch.get()); !s.ok()) {
     state_->EnterReadOnly("a checkpoint write failed (" + std::string(s.message()) + ")");
     return s;

@@ -10,8 +10,10 @@
 #include "engine/recovery/engine_state.h"
 #include "engine/recovery/entity_loader.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +26,10 @@ class Persister {
 
   // Writes up to `max` dirty count records of a partition; how many are left in the queue.
   Result<size_t> FlushRecords(Partition& p, size_t max);
-  // Writes the images of all entities that are dirty at the call, then the checkpoint.
-  Status Checkpoint(Partition& p);
+  // Writes the images of all entities that are dirty at the call. With `advance`, also makes what
+  // the partitions wrote durable and moves their checkpoints up (else only when the tail has grown
+  // long).
+  Status Checkpoint(std::span<Partition* const> partitions, bool advance);
   // Drops journal before the checkpoint that is beyond retention.
   Status TrimJournal(Partition& p);
   // Deletes what the store still holds of a shard from before its last wipe.
@@ -35,7 +39,9 @@ class Persister {
   Status WriteImages(Partition& p) TALLY_REQUIRES(p.persist);
   Status WriteImageSlice(Partition& p, std::vector<DirtyItem> items) TALLY_REQUIRES(p.persist);
   bool EncodeImage(Shard& shard, Entity& entity, StoreBatch* batch) TALLY_REQUIRES(shard.mutex);
-  Status WriteCheckpoint(Partition& p) TALLY_REQUIRES(p.persist);
+  CheckpointRecord Reached(Partition& p);
+  Status WriteCheckpoint(Partition& p, const CheckpointRecord& record) TALLY_REQUIRES(p.persist);
+  Status FlushStore();
   Status RemoveTombstones(Partition& p) TALLY_REQUIRES(p.persist);
   void TakeHealed(Partition& p) TALLY_REQUIRES(p.consumer);
   void KeepForDamaged(Partition& p, const DirtyItem& item);
@@ -43,6 +49,9 @@ class Persister {
   EngineState* const state_;
   Committer* const committer_;
   EntityLoader* const loader_;
+  // Written since the last flush: records are unlogged, images would make the WAL long to read.
+  std::atomic<bool> records_unflushed_{false};
+  std::atomic<uint64_t> image_bytes_unflushed_{0};
 };
 
 }  // namespace tallystick

@@ -147,13 +147,29 @@ class RocksStore final : public Store {
   }
 
   Status Write(StoreBatch* batch) override {
+    return WriteWith(write_options_, batch, "write of the WAL");
+  }
+
+  Status WriteUnlogged(StoreBatch* batch) override {
+    rocksdb::WriteOptions options = write_options_;
+    options.disableWAL = true;
+    return WriteWith(options, batch, "write of a memtable");
+  }
+
+  Status FlushFamily(ColumnFamily cf) override {
+    if (db_->gate().closed()) return db_->gate().Check();
+    return Guarded(db_->db()->Flush(rocksdb::FlushOptions(), db_->handle(cf)),
+                   FamilyContext("flush of", cf));
+  }
+
+  Status WriteWith(const rocksdb::WriteOptions& options, StoreBatch* batch, std::string_view what) {
     auto* rocks_batch = static_cast<RocksBatch*>(batch);
     if (!rocks_batch->first_error().ok()) {
       return TranslateStatus(rocks_batch->first_error(), "batch");
     }
     if (db_->gate().closed()) return db_->gate().Check();
     if (rocks_batch->empty()) return Status();
-    return Guarded(db_->db()->Write(write_options_, rocks_batch->batch()), "write of the WAL");
+    return Guarded(db_->db()->Write(options, rocks_batch->batch()), what);
   }
 
   Status SyncWal() override {
@@ -184,7 +200,8 @@ class RocksStore final : public Store {
     return Guarded(db_->db()->Flush(rocksdb::FlushOptions(), all), "flush of memtables");
   }
 
-  uint64_t ApproximateBytes(ColumnFamily cf, std::string_view lower, std::string_view upper) override {
+  uint64_t ApproximateBytes(ColumnFamily cf, std::string_view lower,
+                            std::string_view upper) override {
     const rocksdb::Range range(ToSlice(lower), ToSlice(upper));
     rocksdb::SizeApproximationOptions options;
     options.include_memtables = true;

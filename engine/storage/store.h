@@ -67,26 +67,33 @@ class Store {
   // *found says whether the key exists. kCorruption: the block that would hold it is damaged.
   virtual Status Get(ColumnFamily cf, std::string_view key, std::string* value, bool* found) = 0;
   virtual std::unique_ptr<StoreBatch> NewBatch() = 0;
-  // Handed to the operating system when it returns (survives the process, not power loss). The batch
-  // must come from this store's NewBatch and is left as it is. On an error the batch may or may not
-  // be there after the next opening (never half of it), and every later change (Write, SyncWal,
-  // DropRange, Flush) is refused with kReadOnly until then; reads go on.
+  // Handed to the operating system when it returns (survives the process, not power loss). The
+  // batch must come from this store's NewBatch and is left as it is. On an error the batch may or
+  // may not be there after the next opening (never half of it), and every later change (Write,
+  // SyncWal, DropRange, Flush) is refused with kReadOnly until then; reads go on.
   virtual Status Write(StoreBatch* batch) = 0;
-  // Everything written before the call survives power loss when it returns OK. Runs beside writers.
-  // Never call it again after an error: what was written is then durable or not, unknown which.
+  // Visible at once and in order with other writes, but survives the process only once FlushFamily
+  // or Flush has returned: for what can be computed anew from something that was written with
+  // Write.
+  virtual Status WriteUnlogged(StoreBatch* batch) = 0;
+  // Everything written (not unlogged) before the call survives power loss when it returns OK. Runs
+  // beside writers. Never call it again after an error: what was written is then durable or not,
+  // unknown which.
   virtual Status SyncWal() = 0;
-  // `lower` included, `upper` excluded (empty: open end). Keeps the bounds, and disk space from being
-  // reclaimed; must be gone before the store is.
+  // `lower` included, `upper` excluded (empty: open end). Keeps the bounds, and disk space from
+  // being reclaimed; must be gone before the store is.
   virtual std::unique_ptr<StoreIterator> NewIterator(ColumnFamily cf, std::string_view lower,
                                                      std::string_view upper) = 0;
-  // Drops [lower, upper) by deleting whole files where possible and keys otherwise; not atomic: until
-  // it has returned OK, older values of keys in the range may show. For ranges that readers already
-  // ignore (trimmed journal, wiped shards). O(keys that are not in whole files).
+  // Drops [lower, upper) by deleting whole files where possible and keys otherwise; not atomic:
+  // until it has returned OK, older values of keys in the range may show. For ranges that readers
+  // already ignore (trimmed journal, wiped shards). O(keys that are not in whole files).
   virtual Status DropRange(ColumnFamily cf, std::string_view lower, std::string_view upper) = 0;
-  // Memtables to files (used by tests and before a clean close).
+  // Memtables to files: what was written before the call, unlogged or not, survives power loss.
   virtual Status Flush() = 0;
+  virtual Status FlushFamily(ColumnFamily cf) = 0;
   // Bytes on disk of [lower, upper), memtables included; an estimate.
-  virtual uint64_t ApproximateBytes(ColumnFamily cf, std::string_view lower, std::string_view upper) = 0;
+  virtual uint64_t ApproximateBytes(ColumnFamily cf, std::string_view lower,
+                                    std::string_view upper) = 0;
   // Lists one directory, no other I/O.
   virtual StoreStats GetStats() = 0;
 };
