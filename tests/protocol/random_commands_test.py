@@ -2,10 +2,13 @@
 
 Strings, bitmaps, sets of numbers and the keyspace, on a few plain keys, so that commands meet values
 of every type. Each round begins on an empty keyspace and is one case; rounds alternate between RESP2
-and RESP3, and every request is sent as part of a pipeline of random depth. A failure prints the seed
-and all commands of the round that named the same key. TALLYSTICK_TEST_COMMANDS sets the total.
+and RESP3, and every request is sent as part of a pipeline of random depth. In every fifth round
+tallystick-server is stopped or killed in the middle and started again: the rest of the round shows that
+it still knows everything. A failure prints the seed and all commands of the round that named the same
+key. TALLYSTICK_TEST_COMMANDS sets the total.
 """
 
+import contextlib
 import os
 import random
 import sys
@@ -19,6 +22,7 @@ import transcript
 
 ROUND_COMMANDS = 500
 QUICK_COMMANDS = 20_000
+RESTART_EVERY = 5
 KEYS = ["a", "b", "c", "d", "key:with:colons", "with space", "\x00\x01"]
 OFFSETS = [0, 1, 7, 8, 9, 63, 64, 4095, 4096, 32766, 32767, 32768, 32769, 65535, 65536, 99999, 300000]
 BAD_OFFSETS = [-1, 4294967296, "x", "", "01", "1.5", 9223372036854775807, 9223372036854775808]
@@ -117,19 +121,53 @@ def same(command, left, right):
     return transcript.normal_form(left, how) == transcript.normal_form(right, how)
 
 
-def run_round(rng, redis, ours, protocol, count):
+class Pair:
+    """redis-server and the server under test, each with one connection."""
+
+    def __init__(self, redis, ours, restart):
+        self.redis, self.ours, self.restart = redis, ours, restart
+        self.connect()
+
+    def connect(self):
+        self.clients = [self.redis.client(), self.ours.client()]
+
+    def close(self):
+        for client in self.clients:
+            client.close()
+
+    def begin_again(self, protocol, number):
+        """Ends our server, cleanly or not, and starts it on the same directory."""
+        self.close()
+        self.ours = self.restart(self.ours, number)
+        self.connect()
+        self.call_both("HELLO", str(protocol))
+
+    def call_both(self, *words):
+        for client in self.clients:
+            client.must(*words)
+
+    def send_both(self, commands):
+        for client in self.clients:
+            client.send_raw(b"".join(map(resp.encode, commands)))
+
+    def read_both(self):
+        return [client.read_raw() for client in self.clients]
+
+
+def run_round(rng, pair, protocol, count, restart_number=None):
     """One round; raises AssertionError with the story of the key when a reply differs."""
-    for client in (redis, ours):
-        client.must("HELLO", str(protocol))
-        client.must("FLUSHALL")
+    pair.call_both("HELLO", str(protocol))
+    pair.call_both("FLUSHALL")
     commands = [some_command(rng) for _ in range(count)]
     done = 0
     while done < count:
+        if restart_number is not None and done >= count // 2:
+            pair.begin_again(protocol, restart_number)
+            restart_number = None
         batch = commands[done:done + rng.choice([1, 2, 10, 100])]
-        for client in (redis, ours):
-            client.send_raw(b"".join(map(resp.encode, batch)))
+        pair.send_both(batch)
         for command in batch:
-            theirs, mine = redis.read_raw(), ours.read_raw()
+            theirs, mine = pair.read_both()
             done += 1
             if not same(command, theirs, mine):
                 names = set(command[1:]) & set(KEYS)
@@ -139,21 +177,24 @@ def run_round(rng, redis, ours, protocol, count):
                                      f"  tallystick {mine!r}\ncommands on its keys so far:\n{lines}")
 
 
-def run(suite, seed, total, redis, ours):
-    with redis.client() as redis_client, ours.client() as our_client:
-        for number in range(max(1, total // ROUND_COMMANDS)):
-            protocol = 2 + number % 2
-            with suite.case(f"round {number} of {ROUND_COMMANDS} commands, RESP{protocol}"):
-                # Each round has its own generator: it can be repeated alone.
-                rng = random.Random(seed * 1_000_003 + number)
-                try:
-                    run_round(rng, redis_client, our_client, protocol, ROUND_COMMANDS)
-                except AssertionError:
-                    # Replies still under way would be taken for those of the next round.
-                    redis_client.close()
-                    our_client.close()
-                    redis_client, our_client = redis.client(), ours.client()
-                    raise
+def run(suite, seed, total, redis, ours, restart=None):
+    """Fills the suite; restart(server, number) ends our server and gives the one that follows it."""
+    pair = Pair(redis, ours, restart)
+    for number in range(max(1, total // ROUND_COMMANDS)):
+        protocol = 2 + number % 2
+        restart_number = number if restart and number % RESTART_EVERY == 3 else None
+        name = "" if restart_number is None else ", with a restart"
+        with suite.case(f"round {number} of {ROUND_COMMANDS} commands, RESP{protocol}{name}"):
+            # Each round has its own generator: it can be repeated alone.
+            rng = random.Random(seed * 1_000_003 + number)
+            try:
+                run_round(rng, pair, protocol, ROUND_COMMANDS, restart_number)
+            except AssertionError:
+                # Replies still under way would be taken for those of the next round.
+                pair.close()
+                pair.connect()
+                raise
+    pair.close()
 
 
 def main():
@@ -164,9 +205,20 @@ def main():
     total = int(os.environ.get("TALLYSTICK_TEST_COMMANDS", QUICK_COMMANDS))
     with tap.Suite(__doc__) as suite, server_process.temporary_directory("random") as directory:
         seed = tap.seed()
-        with server_process.Redis(os.path.join(directory, "redis")) as redis, \
-                server_process.Tallystick(os.path.join(directory, "ours")) as ours:
-            run(suite, seed, total, redis, ours)
+        our_directory = os.path.join(directory, "ours")
+        with contextlib.ExitStack() as servers:
+            redis = servers.enter_context(server_process.Redis(os.path.join(directory, "redis")))
+
+            def start():
+                return servers.enter_context(server_process.Tallystick(our_directory))
+
+            def restart(server, number):
+                if number % 2:
+                    assert server.stop() == 0, server.log()
+                else:
+                    server.kill()
+                return start()
+            run(suite, seed, total, redis, start(), restart)
 
 
 if __name__ == "__main__":
