@@ -41,6 +41,10 @@ struct BatchHeader {
 
 class BatchBuilder {
  public:
+  BatchBuilder() = default;
+  BatchBuilder(BatchBuilder&&) = default;
+  BatchBuilder& operator=(BatchBuilder&&) = default;
+
   // Starts a batch. header.events and header.shards are filled in by Add.
   void Begin(uint32_t partition, uint64_t first_offset, uint64_t epoch, uint64_t time_ms);
   // `identity` names the entity within this batch without comparing names (its address; null for

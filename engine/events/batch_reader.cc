@@ -13,7 +13,10 @@ using namespace batch_format;
 // Reads the front of a batch; *reader is left at the first section.
 Status ReadHeader(std::string_view key, std::string_view value, BatchHeader* header,
                   size_t* eid_text_bytes, std::string_view* sections) {
-  *header = BatchHeader();
+  // Keeps the vectors' memory: replay reads batch after batch into one header.
+  header->events = 0;
+  header->shards.clear();
+  header->eid_text.clear();
   std::string_view body;
   if (Status s = OpenVersionedRecord(kKind, key, value, &body); !s.ok()) return s;
   ByteReader reader(body);

@@ -132,9 +132,9 @@ TEST(GoldenRecords, JournalBatchOfEveryKindAndForm) {
   events.push_back(Event(EventKind::kWipe, 65535, sequence++, "", "", ""));
   // Many metrics and types: numbers that do not fit the first byte.
   for (int i = 0; i < 40; ++i) {
-    events.push_back(Flip(65535, sequence++, keep("metric" + std::to_string(i)),
-                          keep("e" + std::to_string(i)), 1, 1));
-    events.back().etype = keep("type" + std::to_string(i));
+    events.push_back(Flip(65535, sequence++, keep(std::string("metric") + std::to_string(i)),
+                          keep(std::string("e") + std::to_string(i)), 1, 1));
+    events.back().etype = keep(std::string("type") + std::to_string(i));
   }
   CheckBatch("journal_batch_all", events);
 }

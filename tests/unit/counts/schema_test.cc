@@ -52,7 +52,8 @@ TEST(Schema, FindsEachOfManyTypes) {
   for (int i = 0; i < 2000; ++i) {
     const std::string number = std::to_string(i);
     // Alike in length, first and last bytes.
-    const std::string etype = i % 2 == 0 ? "beginning" + number + "and_the_end" : number;
+    const std::string etype =
+        i % 2 == 0 ? std::string("beginning") + number + "and_the_end" : number;
     SlotSpec slot = Slot("like");
     slot.width_bytes = i % 3 == 0 ? 8 : 4;
     spec.types.push_back({etype, {slot}});
@@ -87,8 +88,9 @@ TEST(Schema, MakeSaysWhatToMend) {
   expect({{{"a", {Slot("like")}}, {"a", {Slot("like")}}}}, "is there twice");
   SchemaSpec many;
   for (int t = 0; t < 16; ++t) {
-    EntityTypeSpec type{"t" + std::to_string(t), {}};
-    for (int s = 0; s < 16; ++s) type.slots.push_back(Slot("s" + std::to_string(16 * t + s)));
+    EntityTypeSpec type{std::string("t") + std::to_string(t), {}};
+    for (int s = 0; s < 16; ++s)
+      type.slots.push_back(Slot(std::string("s") + std::to_string(16 * t + s)));
     many.types.push_back(type);
   }
   expect(many, "more than 250 different");
@@ -142,13 +144,13 @@ SchemaSpec RandomSpec(std::mt19937_64* random) {
   SchemaSpec spec;
   const uint64_t types = 1 + (*random)() % 5;
   for (uint64_t t = 0; t < types; ++t) {
-    EntityTypeSpec type{t == 0 ? "*" : "type" + std::to_string(t), {}};
+    EntityTypeSpec type{t == 0 ? "*" : std::string("type") + std::to_string(t), {}};
     const uint64_t slots = 1 + (*random)() % kSlotsMax;
     for (uint64_t s = 0; s < slots; ++s) {
       const std::string number = std::to_string(s);
-      SlotSpec slot{"slot" + number, "", 4, (*random)() % 2 == 0, false};
+      SlotSpec slot{std::string("slot") + number, "", 4, (*random)() % 2 == 0, false};
       slot.has_counter = !slot.has_facts || (*random)() % 2 == 0;
-      if (slot.has_facts && (*random)() % 2 == 0) slot.metric = "metric" + number;
+      if (slot.has_facts && (*random)() % 2 == 0) slot.metric = std::string("metric") + number;
       if ((*random)() % 2 == 0) slot.width_bytes = 8;
       type.slots.push_back(slot);
     }

@@ -42,7 +42,7 @@ void ExpectSame(const JournalEvent& a, const JournalEvent& b) {
 class Generator {
  public:
   explicit Generator(uint64_t seed) : random_(seed) {
-    for (int i = 0; i < 20; ++i) names_.push_back("name" + std::to_string(i));
+    for (int i = 0; i < 20; ++i) names_.push_back(std::string("name") + std::to_string(i));
   }
 
   std::vector<OwnedEvent> Batch(uint64_t events_max) {
@@ -89,7 +89,7 @@ class Generator {
         entity.eid = std::to_string(random_() % 1000);
         break;
       case 2:
-        entity.eid = "0" + std::to_string(random_() % 1000);
+        entity.eid = std::string("0") + std::to_string(random_() % 1000);
         break;
       default:
         entity.eid = std::string(1 + random_() % 30, static_cast<char>(random_()));

@@ -41,7 +41,7 @@ TEST(NameTable, AgreesWithAMap) {
     std::map<std::string, uint32_t> model;
     const uint64_t distinct = 1 + random() % 300;
     for (int i = 0; i < 1000; ++i) {
-      const std::string name = "name" + std::to_string(random() % distinct);
+      const std::string name = std::string("name") + std::to_string(random() % distinct);
       bool added = false;
       const uint32_t number = table.Find(name, &added);
       const auto [at, model_added] =
