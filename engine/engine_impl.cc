@@ -631,6 +631,7 @@ Result<Verification> EngineImpl::Verify(const EntityKey& entity) {
   }
   const Status status =
       write_path_.WithEntity(entity, false, 0, [&](WritePath::Located& at) -> WritePath::Need {
+        at.shard.mutex.AssumeHeld();
         if (at.entity != nullptr) {
           for (const MetricSet& set : at.entity->sets) {
             if (const auto absent = set.set.FirstAbsent({})) {
@@ -789,6 +790,7 @@ Result<uint64_t> EngineImpl::List(uint64_t cursor, size_t hint, const ListFilter
     Status listed;
     const Status status =
         write_path_.WithEntity(key, false, 0, [&](WritePath::Located& at) -> WritePath::Need {
+          at.shard.mutex.AssumeHeld();
           if (at.entity != nullptr)
             listed = ListEntity(at.shard, at.entity, filter.with_chunks, out);
           return WritePath::Need::Done();

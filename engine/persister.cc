@@ -338,11 +338,12 @@ Status Persister::WriteCheckpoint(Partition& p,
 
 Status Persister::RemoveTombstones(Partition& p) TALLY_NO_THREAD_SAFETY_ANALYSIS {
   std::vector<Tombstone> due;
+  const uint64_t checkpoint_offset = p.checkpoint_offset;
   {
     MutexLock lock(p.tombstone_mutex);
     const auto split =
         std::partition(p.tombstones.begin(), p.tombstones.end(),
-                       [&](const Tombstone& t) { return t.offset > p.checkpoint_offset; });
+                       [&](const Tombstone& t) { return t.offset > checkpoint_offset; });
     due.assign(std::make_move_iterator(split), std::make_move_iterator(p.tombstones.end()));
     p.tombstones.erase(split, p.tombstones.end());
   }

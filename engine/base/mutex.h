@@ -19,6 +19,7 @@
 #define TALLY_ACQUIRE(...) TALLY_TSA(acquire_capability(__VA_ARGS__))
 #define TALLY_TRY_ACQUIRE(...) TALLY_TSA(try_acquire_capability(__VA_ARGS__))
 #define TALLY_RELEASE(...) TALLY_TSA(release_capability(__VA_ARGS__))
+#define TALLY_ASSUMES(...) TALLY_TSA(assert_capability(__VA_ARGS__))
 #define TALLY_NO_THREAD_SAFETY_ANALYSIS TALLY_TSA(no_thread_safety_analysis)
 
 namespace tallystick {
@@ -28,6 +29,8 @@ class TALLY_CAPABILITY("mutex") Mutex {
   void Lock() TALLY_ACQUIRE() { mutex_.lock(); }
   bool TryLock() TALLY_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   void Unlock() TALLY_RELEASE() { mutex_.unlock(); }
+  // Says to the analysis, which does not see into a lambda, that whoever calls it holds the mutex.
+  void AssumeHeld() TALLY_ASSUMES() {}
 
  private:
   friend class CondVar;

@@ -67,7 +67,9 @@ TEST(ServerOptions, BytesHaveRedisUnits) {
                                     {"", 0u}}) {
     const Status status = SetParameter(*parameter, text, &options);
     EXPECT_EQ(status.ok(), bytes != 0) << text;
-    if (bytes != 0) EXPECT_EQ(options.proto_max_bulk_len, bytes);
+    if (bytes != 0) {
+      EXPECT_EQ(options.proto_max_bulk_len, bytes);
+    }
   }
 }
 
