@@ -36,6 +36,12 @@ Status Flip(bool changed, const std::string& metric, const VerifyEvent& event, u
                  std::to_string(uid) + ", which the snapshot already has so");
 }
 
+// Journal has vanished, or the piece is from elsewhere.
+Status Beyond(const char* piece, uint64_t sequence, uint64_t last) {
+  return Corrupt("its " + std::string(piece) + " knows of sequence " + std::to_string(sequence) +
+                 ", but the journal of its shard ends at " + std::to_string(last));
+}
+
 }  // namespace
 
 void EntityVerifier::AddDamage(std::string sentence) {
@@ -48,12 +54,11 @@ Status EntityVerifier::Verify(const StoredEntity& entity, const VerifyTail& tail
   ++(plain ? report_.plain_keys : report_.entities);
   const std::vector<SlotSpec>& slots = schema_.Slots(entity.etype);
   TALLY_ASSERT(!plain || (slots.empty() && entity.events == nullptr && !entity.record));
-  const uint64_t wipe_sequence = tail.wipe_sequence(entity.shard);
   Facts facts;
   Sums sums;
-  Status read = ReadFacts(entity, wipe_sequence, &facts);
+  Status read = ReadFacts(entity, tail, &facts);
   if (read.ok()) read = ApplyTail(entity, tail, &facts);
-  Status record = ReadSums(entity, wipe_sequence, tail, slots, &sums);
+  Status record = ReadSums(entity, tail, slots, &sums);
   for (Status* status : {&read, &record}) {
     if (status->code() == StatusCode::kIoError) return std::move(*status);
     if (!status->ok()) AddDamage(NameOf(entity) + ": " + std::string(status->message()));
@@ -65,12 +70,16 @@ Status EntityVerifier::Verify(const StoredEntity& entity, const VerifyTail& tail
   return {};
 }
 
-Status EntityVerifier::ReadFacts(const StoredEntity& entity, uint64_t wipe_sequence, Facts* facts) {
+Status EntityVerifier::ReadFacts(const StoredEntity& entity, const VerifyTail& tail, Facts* facts) {
+  const uint64_t wipe_sequence = tail.wipe_sequence(entity.shard);
   facts->sequence = wipe_sequence;
   if (!entity.image) return {};
   EntityImage image;
   if (Status s = DecodeEntityImage(entity.key, *entity.image, &image); !s.ok()) return s;
   if (image.sequence <= wipe_sequence) return {};
+  if (image.sequence > tail.last_sequence(entity.shard)) {
+    return Beyond("snapshot", image.sequence, tail.last_sequence(entity.shard));
+  }
   facts->sequence = image.sequence;
   for (const EntityImage::Set& stored : image.sets) {
     FactSet set;
@@ -153,9 +162,9 @@ Status EntityVerifier::ApplyTail(const StoredEntity& entity, const VerifyTail& t
   return {};
 }
 
-Status EntityVerifier::ReadSums(const StoredEntity& entity, uint64_t wipe_sequence,
-                                const VerifyTail& tail, const std::vector<SlotSpec>& slots,
-                                Sums* sums) {
+Status EntityVerifier::ReadSums(const StoredEntity& entity, const VerifyTail& tail,
+                                const std::vector<SlotSpec>& slots, Sums* sums) {
+  const uint64_t wipe_sequence = tail.wipe_sequence(entity.shard);
   sums->values.resize(slots.size());
   sums->counter_parts.resize(slots.size());
   uint64_t sequence = wipe_sequence;
@@ -163,6 +172,9 @@ Status EntityVerifier::ReadSums(const StoredEntity& entity, uint64_t wipe_sequen
     const auto decoded =
         DecodeCountRecord(entity.key, *entity.record, static_cast<uint32_t>(slots.size()));
     if (!decoded) return decoded.error();
+    if (decoded->sequence > tail.last_sequence(entity.shard)) {
+      return Beyond("count record", decoded->sequence, tail.last_sequence(entity.shard));
+    }
     if (decoded->sequence > wipe_sequence) {
       sums->found = true;
       sequence = decoded->sequence;

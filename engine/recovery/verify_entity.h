@@ -54,10 +54,10 @@ class EntityVerifier {
   };
 
   // kCorruption from these is damage; the message says what of.
-  Status ReadFacts(const StoredEntity& entity, uint64_t wipe_sequence, Facts* facts);
+  Status ReadFacts(const StoredEntity& entity, const VerifyTail& tail, Facts* facts);
   Status ReadChunks(const StoredEntity& entity, const std::string& metric, uint64_t image_sequence,
                     FactSet* set);
-  Status ReadSums(const StoredEntity& entity, uint64_t wipe_sequence, const VerifyTail& tail,
+  Status ReadSums(const StoredEntity& entity, const VerifyTail& tail,
                   const std::vector<SlotSpec>& slots, Sums* sums);
   Status ApplyTail(const StoredEntity& entity, const VerifyTail& tail, Facts* facts);
   // Recounts every set, by metric.

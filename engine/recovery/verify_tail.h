@@ -40,8 +40,9 @@ class VerifyTail {
   const std::string& payload(const VerifyEvent& event) const { return payloads_[event.payload]; }
   // Everything of the shard up to this sequence was wiped.
   uint64_t wipe_sequence(uint32_t shard) const { return wipe_sequences_[shard - first_shard_]; }
+  // The shard's last sequence in the journal: nothing stored may claim to know more.
+  uint64_t last_sequence(uint32_t shard) const { return sequences_[shard - first_shard_]; }
   uint64_t events() const { return events_; }
-  uint64_t end_offset() const { return end_offset_; }
 
  private:
   Status ReadJournal(Store* store, uint32_t partition);
@@ -49,7 +50,7 @@ class VerifyTail {
 
   uint32_t first_shard_ = 0;
   uint64_t events_ = 0;
-  uint64_t end_offset_ = 0;
+  uint64_t end_offset_ = 0;          // after the last event read
   std::vector<uint64_t> sequences_;  // per shard: of the last event seen
   std::vector<uint64_t> wipe_sequences_;
   ByEntity by_entity_;

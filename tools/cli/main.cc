@@ -23,17 +23,18 @@ constexpr const char* kFooter =
 void AddEndpoint(CLI::App* command, Endpoint* endpoint) {
   CLI::Option* dir =
       command->add_option("--dir", endpoint->dir, "work on this data directory, without a server");
-  CLI::Option* host = command->add_option("--host", endpoint->host, "server to talk to", true);
-  CLI::Option* port = command->add_option("--port", endpoint->port, "its port", true);
+  CLI::Option* host = command->add_option("--host", endpoint->host, "server to talk to");
+  CLI::Option* port = command->add_option("--port", endpoint->port, "its port");
+  host->capture_default_str();
+  port->capture_default_str();
   dir->excludes(host)->excludes(port);
   command->add_option("--password", endpoint->password, "password of the server")
-      ->envname("TALLYSTICK_PASSWORD")
-      ->excludes(dir);
+      ->envname("TALLYSTICK_PASSWORD");
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app{"tallystick: works on facts and counts, in a server or in a data directory"};
-  app.set_version_flag("--version", std::string("tallystick ") + kVersion);
+  CLI::App app{"works on facts and counts, in a server or in a data directory", "tallystick"};
+  app.set_version_flag("--version", "tallystick " TALLYSTICK_VERSION);
   app.require_subcommand(1);
   app.footer(kFooter);
 
@@ -49,7 +50,8 @@ int Main(int argc, char** argv) {
   AddEndpoint(replay, &replay_flags.endpoint);
   replay->add_option("--config", replay_flags.config,
                      "configuration file of the server; its [schema] is used");
-  replay->add_option("--pipeline", replay_flags.batch_rows, "rows in flight", true)
+  replay->add_option("--pipeline", replay_flags.batch_rows, "rows in flight")
+      ->capture_default_str()
       ->check(CLI::Range(size_t{1}, kBatchRowsMax));
   replay->add_flag("--json", replay_flags.json, "print the report as JSON");
 
@@ -67,12 +69,14 @@ int Main(int argc, char** argv) {
   CLI::App* dump = app.add_subcommand("dump", "print all that is known of one entity");
   dump->add_option("ENTITY", dump_flags.entity, "etype:eid, as article:42")->required();
   AddEndpoint(dump, &dump_flags.endpoint);
-  dump->add_option("--members", dump_flags.members, "members to print of each fact set", true)
+  dump->add_option("--members", dump_flags.members, "members to print of each fact set")
+      ->capture_default_str()
       ->check(CLI::Range(size_t{0}, kDumpMembersMax));
 
   std::string help_topic;
   CLI::App* help = app.add_subcommand("help", "explain a command");
-  help->add_option("COMMAND", help_topic, "which; without it, all are listed");
+  help->add_option("COMMAND", help_topic, "which; without it, all are listed")
+      ->check(CLI::IsMember({"replay", "verify", "dump", "help"}));
 
   try {
     app.parse(argc, argv);
@@ -82,11 +86,10 @@ int Main(int argc, char** argv) {
   if (replay->parsed()) return static_cast<int>(RunReplay(replay_flags));
   if (verify->parsed()) return static_cast<int>(RunVerify(verify_flags));
   if (dump->parsed()) return static_cast<int>(RunDump(dump_flags));
-  const CLI::App* topic = help_topic.empty() ? &app : app.get_subcommand_no_throw(help_topic);
-  if (topic == nullptr) {
-    return static_cast<int>(FailWith(ExitCode::kUsage, "there is no command " + help_topic));
-  }
-  std::cout << topic->help();
+  // App::help() of the whole would explain the subcommand that was given: help itself.
+  const CLI::App* topic = help_topic.empty() ? &app : app.get_subcommand(help_topic);
+  const std::string name = topic == &app ? app.get_name() : app.get_name() + " " + help_topic;
+  std::cout << app.get_formatter()->make_help(topic, name, CLI::AppFormatMode::Normal);
   return 0;
 }
 

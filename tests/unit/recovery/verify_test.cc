@@ -374,9 +374,10 @@ TEST_F(VerifyTest, ResetsAndBulkClears) {
 }
 
 TEST_F(VerifyTest, PlainKeysAreReadAndHaveNoCounts) {
-  const std::string key = EntityStoreKey(0, "", "greeting");
+  PutCheckpoint(100, 10);
+  const std::string key = EntityStoreKey(kShard, "", "greeting");
   EntityImage image;
-  image.sequence = 1;
+  image.sequence = 9;
   image.plain = PlainType::kString;
   image.plain_value = "hello";
   std::string value = EncodeEntityImage(key, image);
@@ -388,6 +389,18 @@ TEST_F(VerifyTest, PlainKeysAreReadAndHaveNoCounts) {
   value[value.size() / 2] = static_cast<char>(value[value.size() / 2] ^ 1);
   Put(ColumnFamily::kKv, key, value);
   EXPECT_NE(OnlyDamage().find("plain key 'greeting'"), std::string::npos);
+}
+
+TEST_F(VerifyTest, PiecesThatKnowMoreThanTheJournal) {
+  PutRightDirectory();
+  PutRecord("a", 20, 3, 7, 7);
+  EXPECT_EQ(OnlyDamage(),
+            "article:'a': its count record knows of sequence 20, but the journal of its shard ends "
+            "at 19");
+  PutRecord("a", 19, 3, 7, 7);
+  EXPECT_TRUE(Verify().ok());
+  PutSnapshot("a", 20, {1, 2, 1ull << 60}, 7);
+  EXPECT_NE(OnlyDamage().find("its snapshot knows of sequence 20"), std::string::npos);
 }
 
 TEST_F(VerifyTest, DirectoriesThatAreNone) {
