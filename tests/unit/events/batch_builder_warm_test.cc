@@ -1,5 +1,5 @@
 // Proves that a warm builder allocates nothing: the global operator new counts, the same batch is
-// built again and again, and after the first time the count stands still.
+// built again and again, and after the second time the count stands still.
 #include "engine/events/batch_codec.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,9 @@ TEST(BatchBuilderWarm, AllocatesNothing) {
     }
     return builder.Finish("key").size();
   };
+  // Twice: while a table grows, names land in other places than in a table of its final size.
   const size_t bytes = build();
+  ASSERT_EQ(build(), bytes);
   const size_t before = allocations;
   EXPECT_GT(before, 0u);
   for (int round = 0; round < 10; ++round) ASSERT_EQ(build(), bytes);
