@@ -64,6 +64,20 @@ void IoThread::Forget(Session* session) {
   EndWhenEmpty();
 }
 
+void IoThread::CommitLater(Session* session) {
+  // The handlers of everything that has become ready with this session are queued already, so this
+  // one runs after theirs.
+  if (to_commit_.empty()) asio::post(context_, [this] { CommitAll(); });
+  to_commit_.push_back(session);
+}
+
+void IoThread::CommitAll() {
+  assert(committing_.empty());
+  committing_.swap(to_commit_);
+  for (Session* session : committing_) session->Commit();  // may end the session
+  committing_.clear();
+}
+
 void IoThread::ScheduleSweep() {
   sweep_timer_.expires_after(std::chrono::seconds(1));
   sweep_timer_.async_wait([this](const std::error_code& error) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "server/commands/turn.h"
 #include "server/net/session.h"
@@ -46,6 +47,9 @@ class IoThread {
   ServerState& server() { return *server_; }
   Turn& turn() { return turn_; }
   WorkerPool& workers() { return *workers_; }
+  // Has session->Commit() called once every session that is ready now has run its turn: the first
+  // one to wait then writes the journal for all of them.
+  void CommitLater(Session* session);
   // Destroys the session.
   void Forget(Session* session);
 
@@ -53,6 +57,7 @@ class IoThread {
   void Sweep();  // once a second: time-outs
   void ScheduleSweep();
   void EndWhenEmpty();
+  void CommitAll();
 
   ServerState* const server_;
   WorkerPool* const workers_;
@@ -61,6 +66,8 @@ class IoThread {
   asio::steady_timer sweep_timer_;
   Turn turn_;
   std::unordered_map<uint64_t, std::unique_ptr<Session>> sessions_;
+  std::vector<Session*> to_commit_;
+  std::vector<Session*> committing_;
   bool stopping_ = false;
   std::thread thread_;
 };

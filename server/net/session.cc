@@ -8,7 +8,9 @@ namespace tallystick::server {
 
 namespace {
 
-constexpr size_t kKeptOutputBytes = 16 * 1024;  // of the reply buffer between turns
+// What a session keeps between turns, at most.
+constexpr size_t kKeptOutputBytes = 16 * 1024;
+constexpr size_t kKeptSpans = 64;
 
 std::string EndpointText(const asio::ip::tcp::endpoint& endpoint) {
   const std::string address = endpoint.address().to_string();
@@ -72,26 +74,27 @@ void Session::Advance() {
   }
   if (ticket_.empty()) {
     Send();
-    return;
+  } else {
+    held_spans_ = turn.spans();
+    Acknowledge();
   }
-  Engine& engine = io_->server().engine();
-  if (engine.durability() != Durability::kAlways) {
-    const Status status = engine.Wait(ticket_, WaitFor::kJournal);
-    ticket_.Clear();
-    if (!status.ok()) FailWrites(status, turn.spans(), &output_);
-    Send();
-    return;
-  }
-  held_spans_ = turn.spans();
-  Acknowledge();
 }
 
 void Session::Acknowledge() {
   doing_ = Doing::kWaiting;
+  Engine& engine = io_->server().engine();
+  if (engine.durability() != Durability::kAlways) {
+    io_->CommitLater(this);
+    return;
+  }
   // The engine calls back from its own thread (or at once, from this one): go on in the event loop.
-  io_->server().engine().OnReady(ticket_, WaitFor::kDisk, [this](const Status& status) {
+  engine.OnReady(ticket_, WaitFor::kDisk, [this](const Status& status) {
     asio::post(io_->context(), [this, status] { OnDurable(status); });
   });
+}
+
+void Session::Commit() {
+  OnDurable(io_->server().engine().Wait(ticket_, WaitFor::kJournal));
 }
 
 void Session::OnDurable(const Status& status) {
@@ -103,6 +106,7 @@ void Session::OnDurable(const Status& status) {
   }
   if (!status.ok()) FailWrites(status, held_spans_, &output_);
   held_spans_.clear();
+  if (held_spans_.capacity() > kKeptSpans) held_spans_.shrink_to_fit();
   Send();
 }
 

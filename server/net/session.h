@@ -3,7 +3,7 @@
 // Belongs to one I/O thread and is only touched there, except while a slow command runs on a
 // worker: then nobody else touches it. At any time it does exactly one thing:
 //   reading   waiting for bytes
-//   waiting   replies are held until what they acknowledge is durable (mode always)
+//   waiting   replies are held until what they acknowledge is journaled or durable
 //   slow      a command runs on a worker thread
 //   sending   the socket would not take all replies at once
 // It reads no further while it does another, so what a client can make us hold is bounded: one
@@ -41,6 +41,9 @@ class Session {
   // Closes once what is being worked on has been answered; at once when that is nothing, or when
   // the client does not take its replies.
   void Finish();
+
+  // Goes on after IoThread::CommitLater: what the replies acknowledge is to reach the journal now.
+  void Commit();
 
   ClientState& client() { return client_; }
   // Milliseconds for which the client has not taken its replies; 0 when it is not sending.
