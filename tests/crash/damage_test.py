@@ -19,7 +19,7 @@ import resp
 import server_process
 import tap
 
-QUICK_DAMAGES = 50
+QUICK_DAMAGES = 40
 REFUSED_EXIT_CODE = 3
 ENTITIES = 60
 UIDS = [0, 1, 5, 32767, 32768, 100_000, 1 << 33, (1 << 40) + 7, (1 << 64) - 1]
