@@ -4,6 +4,7 @@
 #include "engine/storage/fs_util.h"
 #include "engine/storage/rocks_options.h"
 #include "engine/storage/rocks_status.h"
+#include "engine/storage/wal_file_system.h"
 
 #include <rocksdb/listener.h>
 
@@ -49,13 +50,12 @@ class ErrorListener final : public rocksdb::EventListener {
 // never fsyncs those again: after a second crash, this time of power, newer log files would follow
 // a hole.
 Status SyncLogsOfEarlierProcess(rocksdb::FileSystem* fs, const std::string& dir) {
-  constexpr std::string_view kSuffix = ".log";
   std::vector<std::string> names;
   const rocksdb::IOStatus listed = fs->GetChildren(dir, rocksdb::IOOptions(), &names, nullptr);
   if (!listed.ok()) return TranslateStatus(listed, "listing of " + dir);
   bool any = false;
   for (const std::string& name : names) {
-    if (!std::string_view(name).ends_with(kSuffix)) continue;
+    if (!WalFileSystem::IsWalName(name)) continue;
     Status status = SyncFile(fs, dir + "/" + name);
     if (!status.ok()) return status;
     any = true;
@@ -85,11 +85,12 @@ bool IsKnownFamily(const std::string& name) {
 }
 
 // RocksDB refuses to open when a column family is not named by the caller: a newer version made it.
+// It also calls a failing disk an invalid argument ("options incompatible with filesystem").
 Status ExplainRefusal(const rocksdb::Status& refusal, const rocksdb::DBOptions& options,
                       const std::string& dir) {
+  if (!refusal.IsInvalidArgument()) return TranslateStatus(refusal, "open of " + dir);
   std::vector<std::string> families;
-  if (refusal.IsInvalidArgument() &&
-      rocksdb::DB::ListColumnFamilies(options, dir, &families).ok()) {
+  if (rocksdb::DB::ListColumnFamilies(options, dir, &families).ok()) {
     const auto unknown = std::find_if_not(families.begin(), families.end(), IsKnownFamily);
     if (unknown != families.end()) {
       return Status::Error(
@@ -97,14 +98,16 @@ Status ExplainRefusal(const rocksdb::Status& refusal, const rocksdb::DBOptions& 
           dir + " has a column family " + Escaped(*unknown) + ", which this version does not know");
     }
   }
-  return TranslateStatus(refusal, "open of " + dir);
+  const bool absent = options.env->FileExists(dir + "/CURRENT").IsNotFound();
+  return Status::Error(absent ? StatusCode::kInvalidArgument : StatusCode::kIoError,
+                       "open of " + dir + ": " + refusal.ToString());
 }
 
 }  // namespace
 
 RocksDb::RocksDb(const RocksStoreOptions& options)
     : dir_(options.dir),
-      fs_(FileSystemOrDefault(options.fs)),
+      fs_(std::make_shared<WalFileSystem>(FileSystemOrDefault(options.fs))),
       env_(rocksdb::NewCompositeEnv(fs_)),
       gate_(std::make_shared<WriteGate>()),
       cache_(rocksdb::NewLRUCache(options.block_cache_bytes, kBlockCacheShardBits)) {}

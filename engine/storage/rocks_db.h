@@ -5,6 +5,7 @@
 
 #include "engine/base/log.h"
 #include "engine/storage/rocks_store.h"
+#include "engine/storage/wal_file_system.h"
 #include "engine/storage/write_gate.h"
 
 #include <rocksdb/cache.h>
@@ -35,7 +36,7 @@ class RocksDb {
     return handles_;
   }
   WriteGate& gate() { return *gate_; }
-  rocksdb::FileSystem* fs() const { return fs_.get(); }
+  WalFileSystem* fs() const { return fs_.get(); }
   const rocksdb::Cache& cache() const { return *cache_; }
   const std::string& dir() const { return dir_; }
 
@@ -45,7 +46,7 @@ class RocksDb {
 
   // Destroyed from the last to the first.
   const std::string dir_;
-  const std::shared_ptr<rocksdb::FileSystem> fs_;
+  const std::shared_ptr<WalFileSystem> fs_;
   const std::unique_ptr<rocksdb::Env> env_;
   const std::shared_ptr<WriteGate> gate_;
   const std::shared_ptr<rocksdb::Cache> cache_;

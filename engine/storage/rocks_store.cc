@@ -174,7 +174,7 @@ class RocksStore final : public Store {
 
   Status SyncWal() override {
     if (db_->gate().closed()) return db_->gate().Check();
-    return Guarded(db_->db()->SyncWAL(), "fsync of the WAL");
+    return Guarded(db_->fs()->SyncWal(), "fsync of the WAL");
   }
 
   std::unique_ptr<StoreIterator> NewIterator(ColumnFamily cf, std::string_view lower,
@@ -263,7 +263,7 @@ class RocksStore final : public Store {
     uint64_t sum = 0;
     for (const std::string& name : names) {
       uint64_t bytes = 0;
-      if (std::string_view(name).ends_with(".log") &&
+      if (WalFileSystem::IsWalName(name) &&
           db_->fs()->GetFileSize(db_->dir() + "/" + name, io, &bytes, nullptr).ok()) {
         sum += bytes;
       }

@@ -1,21 +1,15 @@
-// Proves that the RocksDB store keeps the contract of store.h on a healthy disk: atomic batches,
-// bounded ordered iterators on a consistent view, dropped ranges, everything there after reopening,
-// and clear refusals when it cannot be opened. Faults are in rocks_store_fault_test.cc.
+// Proves what is particular to the store on RocksDB: statistics, the lock, and clear refusals when
+// it cannot be opened. The common contract is in store_contract_test.cc.
 
 #include "engine/storage/rocks_store.h"
-
 #include "tests/support/temp_dir.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <map>
 
 namespace tallystick {
 namespace {
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 class RocksStoreTest : public testing::Test {
  protected:
@@ -37,152 +31,10 @@ class RocksStoreTest : public testing::Test {
     batch->Put(cf, key, value);
     ASSERT_TRUE(store_->Write(batch.get()).ok());
   }
-  std::string Get(ColumnFamily cf, std::string_view key) {
-    std::string value;
-    bool found = false;
-    const Status status = store_->Get(cf, key, &value, &found);
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    return found ? value : "(absent)";
-  }
-  Pairs Scan(ColumnFamily cf, std::string_view lower, std::string_view upper) {
-    Pairs pairs;
-    const auto iterator = store_->NewIterator(cf, lower, upper);
-    for (iterator->Seek(lower); iterator->Valid(); iterator->Next()) {
-      pairs.emplace_back(iterator->key(), iterator->value());
-    }
-    EXPECT_TRUE(iterator->status().ok()) << iterator->status().ToString();
-    return pairs;
-  }
 
   TempDir dir_;
   std::unique_ptr<Store> store_;
 };
-
-TEST_F(RocksStoreTest, AbsentKeyIsNoError) {
-  std::string value = "untouched";
-  bool found = true;
-  ASSERT_TRUE(store_->Get(ColumnFamily::kMeta, "k", &value, &found).ok());
-  EXPECT_FALSE(found);
-  EXPECT_EQ(value, "untouched");
-}
-
-TEST_F(RocksStoreTest, ColumnFamiliesAreApart) {
-  for (size_t i = 0; i < kColumnFamilies; ++i) {
-    const auto cf = static_cast<ColumnFamily>(i);
-    Put(cf, "same key", ColumnFamilyName(cf));
-  }
-  Reopen();
-  for (size_t i = 0; i < kColumnFamilies; ++i) {
-    const auto cf = static_cast<ColumnFamily>(i);
-    EXPECT_EQ(Get(cf, "same key"), ColumnFamilyName(cf));
-  }
-}
-
-TEST_F(RocksStoreTest, BatchSpansColumnFamiliesAndKeepsOrder) {
-  const auto batch = store_->NewBatch();
-  EXPECT_TRUE(batch->empty());
-  batch->Put(ColumnFamily::kCounts, "a", "1");
-  batch->Put(ColumnFamily::kSets, "a", "2");
-  batch->Put(ColumnFamily::kCounts, "a", "3");
-  batch->Put(ColumnFamily::kCounts, "b", "4");
-  batch->Delete(ColumnFamily::kCounts, "b");
-  EXPECT_FALSE(batch->empty());
-  EXPECT_GT(batch->bytes(), 5u);
-  EXPECT_EQ(Get(ColumnFamily::kCounts, "a"), "(absent)");
-  ASSERT_TRUE(store_->Write(batch.get()).ok());
-  EXPECT_EQ(Get(ColumnFamily::kCounts, "a"), "3");
-  EXPECT_EQ(Get(ColumnFamily::kSets, "a"), "2");
-  EXPECT_EQ(Get(ColumnFamily::kCounts, "b"), "(absent)");
-  batch->Clear();
-  EXPECT_TRUE(batch->empty());
-  ASSERT_TRUE(store_->Write(batch.get()).ok());
-}
-
-TEST_F(RocksStoreTest, KeysAndValuesAreAnyBytes) {
-  const std::string zeros(3, '\0');
-  const std::string high("\xff\xff", 2);
-  Put(ColumnFamily::kKv, zeros, high);
-  Put(ColumnFamily::kKv, high, "");
-  Put(ColumnFamily::kKv, "", zeros);
-  EXPECT_EQ(Get(ColumnFamily::kKv, zeros), high);
-  EXPECT_EQ(Get(ColumnFamily::kKv, high), "");
-  EXPECT_EQ(Scan(ColumnFamily::kKv, "", ""), (Pairs{{"", zeros}, {zeros, high}, {high, ""}}));
-}
-
-TEST_F(RocksStoreTest, IteratorKeepsToItsBounds) {
-  for (const char* key : {"a", "b", "c", "d"}) Put(ColumnFamily::kSets, key, key);
-  EXPECT_EQ(Scan(ColumnFamily::kSets, "b", "d"), (Pairs{{"b", "b"}, {"c", "c"}}));
-  EXPECT_EQ(Scan(ColumnFamily::kSets, "b", ""), (Pairs{{"b", "b"}, {"c", "c"}, {"d", "d"}}));
-  EXPECT_EQ(Scan(ColumnFamily::kSets, "", "b"), (Pairs{{"a", "a"}}));
-  EXPECT_EQ(Scan(ColumnFamily::kSets, "bb", "c"), Pairs{});
-
-  const auto iterator = store_->NewIterator(ColumnFamily::kSets, "b", "d");
-  iterator->Seek("a");  // before the lower bound
-  ASSERT_TRUE(iterator->Valid());
-  EXPECT_EQ(iterator->key(), "b");
-  iterator->Prev();
-  EXPECT_FALSE(iterator->Valid());
-  iterator->SeekForPrev("zzz");  // behind the upper bound
-  ASSERT_TRUE(iterator->Valid());
-  EXPECT_EQ(iterator->key(), "c");
-  iterator->SeekForPrev("bx");
-  ASSERT_TRUE(iterator->Valid());
-  EXPECT_EQ(iterator->key(), "b");
-  iterator->SeekForPrev("a");
-  EXPECT_FALSE(iterator->Valid());
-  iterator->Seek("d");
-  EXPECT_FALSE(iterator->Valid());
-  EXPECT_TRUE(iterator->status().ok());
-}
-
-TEST_F(RocksStoreTest, IteratorSeesTheStoreAsItWas) {
-  Put(ColumnFamily::kSets, "a", "old");
-  const auto iterator = store_->NewIterator(ColumnFamily::kSets, "", "");
-  Put(ColumnFamily::kSets, "a", "new");
-  Put(ColumnFamily::kSets, "b", "new");
-  ASSERT_TRUE(store_->Flush().ok());
-  iterator->Seek("");
-  ASSERT_TRUE(iterator->Valid());
-  EXPECT_EQ(iterator->value(), "old");
-  iterator->Next();
-  EXPECT_FALSE(iterator->Valid());
-}
-
-TEST_F(RocksStoreTest, DropRangeTakesHalfOpenRangesFromMemoryAndFiles) {
-  std::map<std::string, std::string> model;
-  for (int i = 0; i < 3500; ++i) {  // more than one slice of deletions
-    char key[8];
-    std::snprintf(key, sizeof key, "%05d", i);
-    Put(ColumnFamily::kJournal, key, "v");
-    model[key] = "v";
-    if (i == 2000) {
-      ASSERT_TRUE(store_->Flush().ok());
-    }
-  }
-  ASSERT_TRUE(store_->DropRange(ColumnFamily::kJournal, "00010", "03000").ok());
-  model.erase(model.lower_bound("00010"), model.lower_bound("03000"));
-  EXPECT_EQ(Scan(ColumnFamily::kJournal, "", ""), Pairs(model.begin(), model.end()));
-  ASSERT_TRUE(store_->DropRange(ColumnFamily::kJournal, "03400", "").ok());
-  model.erase(model.lower_bound("03400"), model.end());
-  Reopen();
-  EXPECT_EQ(Scan(ColumnFamily::kJournal, "", ""), Pairs(model.begin(), model.end()));
-  ASSERT_TRUE(store_->DropRange(ColumnFamily::kJournal, "", "").ok());
-  EXPECT_EQ(Scan(ColumnFamily::kJournal, "", ""), Pairs{});
-  ASSERT_TRUE(store_->DropRange(ColumnFamily::kJournal, "", "").ok());
-}
-
-TEST_F(RocksStoreTest, SyncAndFlushKeepEverything) {
-  Put(ColumnFamily::kCounts, "a", "1");
-  ASSERT_TRUE(store_->SyncWal().ok());
-  ASSERT_TRUE(store_->SyncWal().ok());  // nothing new to sync
-  Put(ColumnFamily::kCounts, "b", "2");
-  ASSERT_TRUE(store_->Flush().ok());
-  ASSERT_TRUE(store_->SyncWal().ok());
-  EXPECT_GT(store_->GetStats().sst_bytes, 0u);
-  EXPECT_FALSE(store_->GetStats().write_stopped);
-  Reopen();
-  EXPECT_EQ(Scan(ColumnFamily::kCounts, "", ""), (Pairs{{"a", "1"}, {"b", "2"}}));
-}
 
 TEST_F(RocksStoreTest, StatsFollowTheLog) {
   const uint64_t before = store_->GetStats().wal_bytes;
