@@ -50,7 +50,7 @@ Result<SchemaSpec> ParseSchemaConfig(std::string_view text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.empty() || line.front() == '#' || line.front() == ';') continue;
     if (line.front() == '[') {
-      in_schema = line == "[schema]";
+      in_schema = line.back() == ']' && Trim(line.substr(1, line.size() - 2)) == "schema";
       continue;
     }
     if (!in_schema) continue;

@@ -15,8 +15,8 @@ namespace {
 
 TEST(SchemaConfig, OnlyTheSchemaSection) {
   const auto schema = ParseSchemaConfig(
-      "port = 7000\n# [schema]\n[schema]\n; a comment\n"
-      "comment = like:facts view:facts\n* = \"share:facts, n=like:facts:8\"\n[server]\ndir = "
+      "port = 7000\n# [schema]\n[ schema ]\n; a comment\n"
+      "comment = like:facts view:facts\n* = \"share:facts, n=like:facts:8\"\n[ server ]\ndir = "
       "like\n");
   ASSERT_TRUE(schema.has_value()) << schema.error().ToString();
   ASSERT_EQ(schema->types.size(), 2u);
@@ -36,6 +36,7 @@ TEST(SchemaConfig, Refusals) {
   EXPECT_NE(ParseSchemaConfig("[schema]\na = x\na = y\n").error().message().find("twice"),
             std::string::npos);
   EXPECT_FALSE(ParseSchemaConfig("[schema]\na = b:nonsense\n").has_value());
+  EXPECT_TRUE(ParseSchemaConfig("[\na = b:nonsense\n").has_value());
   TempDir dir;
   EXPECT_EQ(ReadSchemaConfig(dir / "none").error().code(), StatusCode::kIoError);
   std::ofstream(dir / "bad") << "[schema]\nlike\n";
