@@ -99,6 +99,12 @@ EngineImpl::EngineImpl(const Options& options, const Environment& environment, L
     p.journaled_offset = p.next_offset;
     p.durable_offset = p.next_offset;
     p.tail_start = p.checkpoint_offset;
+    if (!directory.journal_damage[i].ok()) {
+      p.replay_error =
+          Status::Error(StatusCode::kCorruption,
+                        "partition " + std::to_string(i) + " is refused: its journal is damaged");
+      p.replay.store(ReplayState::kDamaged, std::memory_order_release);
+    }
     has_shards = has_shards && p.next_offset == 0;
   }
   if (has_shards) {
@@ -110,7 +116,8 @@ EngineImpl::EngineImpl(const Options& options, const Environment& environment, L
       state_.shards_indexed.fetch_add(1);
     }
   }
-  state_.counters.recovery_us = state_.clock->MonotonicUs() - opened_at_us;
+  opened_at_us_ = state_.clock->MonotonicUs();
+  state_.counters.recovery_us = opened_at_us_ - opened_at_us;
   StartBackground();
 }
 
@@ -247,8 +254,10 @@ uint64_t EngineImpl::RunMaintenance() {
 // First every partition's tail, then every shard's index, then the content, in slices.
 uint64_t EngineImpl::RunWarmUp() {
   constexpr uint64_t kDoneUs = 3'600'000'000;
+  constexpr uint64_t kHeadStartUs = 100'000;  // for those who wait for a first answer
   constexpr uint64_t kRetryUs = 1'000'000;
   constexpr size_t kEntitiesPerSlice = 256;
+  if (state_.clock->MonotonicUs() < opened_at_us_ + kHeadStartUs) return kHeadStartUs;
   for (const auto& p : state_.partitions) {
     if (p->replay.load() != ReplayState::kPending) continue;
     static_cast<void>(replay_.Ensure(*p));  // damage is logged there and refused on use
@@ -512,9 +521,12 @@ Counts EngineImpl::CountsOf(const WritePath::Located& at) const {
   Counts counts;
   counts.slots = static_cast<uint32_t>(at.etype.slots->size());
   if (at.entity == nullptr) return counts;
-  const CountRecord record = RecordOf(at.etype, *at.entity);
-  counts.values = record.values;
-  counts.sequence = record.sequence;
+  counts.values = RecordOf(at.etype, *at.entity).values;
+  if (const Bucket* bucket = at.entity->bucket.get()) {
+    // What is in flight is sure to be folded: a reader sees its own writes in counts as in facts.
+    for (uint32_t i = 0; i < bucket->slots; ++i) counts.values[i] += bucket->sums[i].in_flight;
+  }
+  counts.sequence = at.entity->last_sequence;
   const bool known = !at.entity->Blank() || at.entity->bucket != nullptr;
   if (known) counts.source = at.entity->record_healed ? CountSource::kFacts : CountSource::kRecord;
   return counts;

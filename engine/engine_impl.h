@@ -112,6 +112,7 @@ class EngineImpl final : public Engine {
   std::vector<std::unique_ptr<Aggregator>> aggregators_;
   std::unique_ptr<BackgroundTask> maintenance_;
   std::unique_ptr<BackgroundTask> warm_up_;
+  uint64_t opened_at_us_ = 0;
   uint64_t checkpointed_at_us_ = 0;
   uint64_t trimmed_at_us_ = 0;
   uint64_t advanced_at_us_ = 0;

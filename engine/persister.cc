@@ -92,7 +92,7 @@ Result<size_t> Persister::FlushRecords(Partition& p, size_t max) TALLY_NO_THREAD
   Status status = TALLY_FAULT_POINT("flush.before_write")
                       ? Status::Error(StatusCode::kIoError, "fault point flush.before_write")
                       : state_->store->WriteUnlogged(batch.get());
-  records_unflushed_ = true;
+  unflushed_ = true;
   static_cast<void>(TALLY_FAULT_POINT("flush.after_write"));
   if (!status.ok())
     state_->EnterReadOnly("a record write failed (" + std::string(status.message()) + ")");
@@ -114,7 +114,8 @@ Result<size_t> Persister::FlushRecords(Partition& p, size_t max) TALLY_NO_THREAD
   return left;
 }
 
-bool Persister::EncodeImage(Shard& shard, Entity& entity, StoreBatch* batch) {
+bool Persister::EncodeImage(Shard& shard, Entity& entity, StoreBatch* logged,
+                            StoreBatch* unlogged) {
   const EtypeInfo& etype = state_->catalog.etype(entity.etype);
   const bool plain = etype.id == kPlainEtype;
   const std::string key = EntityStoreKey(entity.shard, etype.name, entity.eid);
@@ -125,6 +126,17 @@ bool Persister::EncodeImage(Shard& shard, Entity& entity, StoreBatch* batch) {
   EntityImage image;
   image.sequence = shard.sequence;
   image.generation = entity.generation;
+  struct Pending {
+    std::vector<uint64_t> changed, stale;
+  };
+  std::vector<Pending> pending(entity.sets.size());
+  bool one_key = entity.plain == nullptr || entity.plain->orphan_chunks.empty();
+  for (size_t i = 0; i < entity.sets.size(); ++i) {
+    entity.sets[i].set.TakePending(&pending[i].changed, &pending[i].stale);
+    one_key = one_key && pending[i].changed.empty() && pending[i].stale.empty();
+  }
+  // The header and its chunks lie in two column families: only the log keeps them together.
+  StoreBatch* batch = one_key ? unlogged : logged;
   // Deletes before puts: a chunk may be gone and there again.
   if (entity.plain != nullptr) {
     for (const auto& [metric, chunk] : entity.plain->orphan_chunks) {
@@ -137,19 +149,15 @@ bool Persister::EncodeImage(Shard& shard, Entity& entity, StoreBatch* batch) {
     image.plain_value = entity.plain->value;
   }
   std::vector<std::string> headers(entity.sets.size());
-  std::vector<uint64_t> changed, stale;
+  std::string bytes;
   for (size_t i = 0; i < entity.sets.size(); ++i) {
     MetricSet& set = entity.sets[i];
-    changed.clear();
-    stale.clear();
-    set.set.TakePending(&changed, &stale);
-    for (const uint64_t chunk : stale) {
+    for (const uint64_t chunk : pending[i].stale) {
       batch->Delete(ColumnFamily::kSnapshots, chunk_key(set.metric, chunk));
     }
     if (set.set.empty()) continue;
     set.set.EncodeHeader(&headers[i]);
-    std::string bytes;
-    for (const uint64_t chunk : changed) {
+    for (const uint64_t chunk : pending[i].changed) {
       bytes.clear();
       set.set.EncodeChunk(chunk, &bytes);
       const std::string stored_key = chunk_key(set.metric, chunk);
@@ -175,12 +183,13 @@ bool Persister::EncodeImage(Shard& shard, Entity& entity, StoreBatch* batch) {
 
 Status Persister::WriteImageSlice(Partition& p,
                                   std::vector<DirtyItem> items) TALLY_NO_THREAD_SAFETY_ANALYSIS {
-  const auto batch = state_->store->NewBatch();
+  const auto logged = state_->store->NewBatch();
+  const auto unlogged = state_->store->NewBatch();
   std::vector<Entity*> written;
   std::vector<Tombstone> blank;
   Status status;
   size_t next = 0;
-  for (; next < items.size() && batch->bytes() < kSliceBytesMax; ++next) {
+  for (; next < items.size() && logged->bytes() + unlogged->bytes() < kSliceBytesMax; ++next) {
     Entity& entity = *items[next].entity;
     Shard& shard = state_->shard(entity.shard);
     MutexLock lock(shard.mutex);
@@ -193,7 +202,7 @@ Status Persister::WriteImageSlice(Partition& p,
       KeepForDamaged(p, items[next]);
       continue;
     }
-    if (EncodeImage(shard, entity, batch.get())) {
+    if (EncodeImage(shard, entity, logged.get(), unlogged.get())) {
       blank.push_back(Tombstone{entity.etype, entity.hash, 0, entity.eid});
     }
     ++entity.holds;
@@ -206,8 +215,10 @@ Status Persister::WriteImageSlice(Partition& p,
     if (write.ok() && TALLY_FAULT_POINT("snapshot.before_write")) {
       write = Status::Error(StatusCode::kIoError, "fault point snapshot.before_write");
     }
-    image_bytes_unflushed_.fetch_add(batch->bytes(), std::memory_order_relaxed);
-    if (write.ok()) write = state_->store->Write(batch.get());
+    image_bytes_logged_.fetch_add(logged->bytes(), std::memory_order_relaxed);
+    if (write.ok()) write = state_->store->Write(logged.get());
+    if (write.ok()) write = state_->store->WriteUnlogged(unlogged.get());
+    unflushed_ = true;
     static_cast<void>(TALLY_FAULT_POINT("snapshot.after_write"));
     // What TakePending forgot is only in this batch: without it the images cannot go on.
     if (!write.ok()) {
@@ -287,14 +298,18 @@ Status Persister::Checkpoint(std::span<Partition* const> partitions,
 
 Status Persister::FlushStore() {
   Status status;
-  if (image_bytes_unflushed_.load(std::memory_order_relaxed) >= kImageBytesLong) {
-    image_bytes_unflushed_ = 0;
-    records_unflushed_ = false;
+  if (image_bytes_logged_.load(std::memory_order_relaxed) >= kImageBytesLong) {
+    image_bytes_logged_ = 0;
+    unflushed_ = false;
     status = state_->store->Flush();
-  } else if (records_unflushed_.exchange(false)) {
-    status = state_->store->FlushFamily(ColumnFamily::kCounts);
+  } else if (unflushed_.exchange(false)) {
+    for (const ColumnFamily cf : {ColumnFamily::kCounts, ColumnFamily::kSets, ColumnFamily::kKv}) {
+      if (status.ok()) status = state_->store->FlushFamily(cf);
+    }
   }
-  if (!status.ok()) state_->EnterReadOnly("a flush failed (" + std::string(status.message()) + ")");
+  if (!status.ok()) {
+    state_->EnterReadOnly("a flush failed (" + std::string(status.message()) + ")");
+  }
   return status;
 }
 

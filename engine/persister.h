@@ -4,6 +4,11 @@
 // A record or image is written only when the journal holds everything that it includes, and says up
 // to which sequence it is true; so it may be late, and a crash between any two writes is harmless.
 // Oldest first: what holds the checkpoint back goes before everything else.
+//
+// Records and the images of small sets are many, small, and can be folded anew from the journal, so
+// they go to the store unlogged and the checkpoint passes them only after a flush: what opening has
+// to read is then the journal, in few and large values. A set in chunks has its image logged, as
+// one batch.
 #pragma once
 
 #include "engine/committer.h"
@@ -38,7 +43,8 @@ class Persister {
  private:
   Status WriteImages(Partition& p) TALLY_REQUIRES(p.persist);
   Status WriteImageSlice(Partition& p, std::vector<DirtyItem> items) TALLY_REQUIRES(p.persist);
-  bool EncodeImage(Shard& shard, Entity& entity, StoreBatch* batch) TALLY_REQUIRES(shard.mutex);
+  bool EncodeImage(Shard& shard, Entity& entity, StoreBatch* logged, StoreBatch* unlogged)
+      TALLY_REQUIRES(shard.mutex);
   CheckpointRecord Reached(Partition& p);
   Status WriteCheckpoint(Partition& p, const CheckpointRecord& record) TALLY_REQUIRES(p.persist);
   Status FlushStore();
@@ -49,9 +55,10 @@ class Persister {
   EngineState* const state_;
   Committer* const committer_;
   EntityLoader* const loader_;
-  // Written since the last flush: records are unlogged, images would make the WAL long to read.
-  std::atomic<bool> records_unflushed_{false};
-  std::atomic<uint64_t> image_bytes_unflushed_{0};
+  // Since the last flush: whether anything was written unlogged, and how much longer images (of
+  // sets in chunks) have made the log.
+  std::atomic<bool> unflushed_{false};
+  std::atomic<uint64_t> image_bytes_logged_{0};
 };
 
 }  // namespace tallystick

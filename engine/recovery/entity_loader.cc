@@ -316,10 +316,7 @@ Status EntityLoader::ReadChunk(const Entity& entity, uint8_t metric, uint64_t ch
   if (!found) {
     return Status::Error(StatusCode::kCorruption, "chunk " + std::to_string(chunk) + " is missing");
   }
-  if (!DecodeChunkRecord(key, *value, sequence, image)) {
-    return Status::Error(StatusCode::kCorruption, "chunk " + std::to_string(chunk) + " is damaged");
-  }
-  return Status();
+  return OpenChunkRecord(key, *value, sequence, image);
 }
 
 Status EntityLoader::EnsureChunk(Shard& shard, Entity* entity, uint8_t metric,

@@ -146,8 +146,10 @@ Status ReadMeta(OpenedDirectory* d) {
     }
     d->checkpoints.push_back(std::move(checkpoint));
     const auto end = JournalEnd(d->store.get(), i);
-    if (!end) return end.error();
-    d->journal_ends.push_back(*end);
+    const bool damaged = !end && end.error().code() == StatusCode::kCorruption;
+    if (!end && !damaged) return end.error();
+    d->journal_ends.push_back(damaged ? 0 : *end);
+    d->journal_damage.push_back(damaged ? end.error() : Status());
   }
   return Status();
 }
@@ -204,6 +206,16 @@ Result<OpenedDirectory> OpenDirectory(const Options& options, Clock* clock, Rand
     if (Status s = CheckAgainst(options, d); !s.ok()) return Fail(std::move(s));
   }
   if (Status s = ReadMeta(&d); !s.ok()) return Fail(std::move(s));
+  for (uint32_t i = 0; i < d.database.partitions; ++i) {
+    if (d.journal_damage[i].ok()) continue;
+    // The checkpoint and the watermark still say where it ended. If nothing is between them,
+    // nothing of it is needed to answer: only its history is gone.
+    const uint64_t durable = i < mark.durable_offsets.size() ? mark.durable_offsets[i] : 0;
+    d.journal_ends[i] = std::max(durable, d.checkpoints[i].offset);
+    log.Error("the journal of partition " + std::to_string(i) +
+              " is damaged: " + std::string(d.journal_damage[i].message()));
+    if (d.checkpoints[i].offset == d.journal_ends[i]) d.journal_damage[i] = Status();
+  }
   Status loss = CheckWatermark(mark_found, mark, d);
   for (uint32_t i = 0; loss.ok() && i < d.database.partitions; ++i) {
     if (d.checkpoints[i].offset > d.journal_ends[i]) {

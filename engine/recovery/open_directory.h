@@ -32,6 +32,7 @@ struct OpenedDirectory {
   uint64_t epoch = 0;
   std::vector<CheckpointRecord> checkpoints;  // by partition
   std::vector<uint64_t> journal_ends;         // by partition: where the next event goes
+  std::vector<Status> journal_damage;         // by partition: not OK when its end cannot be read
 };
 
 // On success everything that was recovered is fsynced, so that nothing served can be lost again.

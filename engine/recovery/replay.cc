@@ -62,35 +62,39 @@ Status Replay::ReadTail(Partition& p) {
   }
   std::vector<bool> seen(p.shard_count, false);
   uint64_t end = checkpoint.offset;
-  Status status = ReadJournal(
-      state_->store.get(), p.index, checkpoint.offset,
-      [&](const BatchHeader& header, const std::vector<JournalEvent>& events)
-          TALLY_NO_THREAD_SAFETY_ANALYSIS -> Status {
-            uint64_t offset = header.first_offset;
-            for (const JournalEvent& event : events) {
-              const uint32_t local = event.shard - p.first_shard;
-              if (event.shard < p.first_shard || local >= p.shard_count) {
-                return Status::Error(StatusCode::kCorruption,
-                                     "a journal event of another partition's shard");
+  Status status;
+  // Without a tail the journal is not even looked at: damage in what is only retained refuses
+  // nothing.
+  if (end != p.next_offset)
+    status = ReadJournal(
+        state_->store.get(), p.index, checkpoint.offset,
+        [&](const BatchHeader& header, const std::vector<JournalEvent>& events)
+            TALLY_NO_THREAD_SAFETY_ANALYSIS -> Status {
+              uint64_t offset = header.first_offset;
+              for (const JournalEvent& event : events) {
+                const uint32_t local = event.shard - p.first_shard;
+                if (event.shard < p.first_shard || local >= p.shard_count) {
+                  return Status::Error(StatusCode::kCorruption,
+                                       "a journal event of another partition's shard");
+                }
+                // The checkpoint's sequences may be newer than its offset; from the first event on,
+                // no gap.
+                uint64_t& last = p.consumed_sequence[local];
+                const bool contiguous =
+                    seen[local] ? event.sequence == last + 1 : event.sequence <= last + 1;
+                if (!contiguous) {
+                  return Status::Error(StatusCode::kCorruption,
+                                       "a gap in shard " + std::to_string(event.shard) +
+                                           " before sequence " + std::to_string(event.sequence));
+                }
+                seen[local] = true;
+                last = event.sequence;
+                if (Status s = AddEvent(p, event, offset++); !s.ok()) return s;
               }
-              // The checkpoint's sequences may be newer than its offset; from the first event on,
-              // no gap.
-              uint64_t& last = p.consumed_sequence[local];
-              const bool contiguous =
-                  seen[local] ? event.sequence == last + 1 : event.sequence <= last + 1;
-              if (!contiguous) {
-                return Status::Error(StatusCode::kCorruption,
-                                     "a gap in shard " + std::to_string(event.shard) +
-                                         " before sequence " + std::to_string(event.sequence));
-              }
-              seen[local] = true;
-              last = event.sequence;
-              if (Status s = AddEvent(p, event, offset++); !s.ok()) return s;
-            }
-            end = header.end_offset();
-            state_->counters.recovered_events.fetch_add(header.events, std::memory_order_relaxed);
-            return Status();
-          });
+              end = header.end_offset();
+              state_->counters.recovered_events.fetch_add(header.events, std::memory_order_relaxed);
+              return Status();
+            });
   if (!status.ok()) return status;
   if (end != p.next_offset) {
     return Status::Error(StatusCode::kCorruption, "the journal ends at offset " +
@@ -187,8 +191,12 @@ Status Replay::IndexShard(uint32_t shard_index) {
       if (Status s = AddNames(shard_index, keys); !s.ok()) return s;
     }
     if (Status s = it->status(); !s.ok()) {
-      state_->log.Error("the index of shard " + std::to_string(shard_index) +
-                        " cannot be read: " + std::string(s.message()));
+      if (!damage_logged_.exchange(true)) {
+        state_->log.Error("the index of shard " + std::to_string(shard_index) +
+                          " and perhaps others cannot be read: " + std::string(s.message()));
+      }
+      // Records only add names whose image is missing; those are looked up one by one.
+      if (cf == ColumnFamily::kCounts) continue;
       return s;
     }
   }

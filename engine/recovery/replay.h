@@ -4,6 +4,7 @@
 
 #include "engine/recovery/engine_state.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,6 +41,7 @@ class Replay {
 
   EngineState* const state_;
   const std::vector<CheckpointRecord> checkpoints_;
+  std::atomic<bool> damage_logged_{false};  // one line, not one per shard
 };
 
 // A name whose content is still in the store.

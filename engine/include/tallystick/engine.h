@@ -144,7 +144,7 @@ class TALLYSTICK_EXPORT Engine {
   // ---- Counts
   // ------------------------------------------------------------------------------------
 
-  // Counts of one entity as far as folded. An unknown entity has zeros and source kNone.
+  // Counts of one entity; a caller sees its own earlier writes. An unknown entity has zeros, kNone.
   virtual Result<Counts> GetCounts(const EntityKey& entity, Ticket* ticket = nullptr) = 0;
   // Counts of many, in one pass; out->size() becomes entities.size().
   virtual Status GetCounts(std::span<const EntityKey> entities, std::vector<Counts>* out,
