@@ -1,10 +1,11 @@
 // tallystick-server: options, the engine, the sockets, and a clean end.
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <tallystick/version.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <thread>
@@ -33,9 +34,22 @@ sigset_t BlockSignals() {
   return signals;
 }
 
+// Lets the process open as many files as its clients and RocksDB may need.
+void RaiseDescriptorLimit(const ServerOptions& options) {
+  constexpr rlim_t kReserved = 512;  // RocksDB's files, listeners, event loops
+  const rlim_t wanted = options.maxclients + kReserved;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == wanted) return;
+  LogWarn("the limit of open files is " + std::to_string(limit.rlim_cur) + ": fewer than " +
+          std::to_string(options.maxclients) + " clients may be able to connect");
+}
+
 int Serve(const ServerOptions& options) {
   const sigset_t signals = BlockSignals();
   SetLogLevel(options.loglevel);
+  RaiseDescriptorLimit(options);
   Result<std::unique_ptr<Engine>> engine = Engine::Open(options.EngineOptions(EngineLogger()));
   if (!engine) {
     Log(LogLevel::kError, "cannot open " + options.dir + ": " + engine.error().ToString());

@@ -108,8 +108,6 @@ Status ServerState::LoadShadowNote() {
 
 Status ServerState::NoteShadow() {
   if (likes_shadowed()) return {};
-  const std::lock_guard lock(shadow_mutex_);
-  if (likes_shadowed()) return {};
   // Durable before the first such key is: a restart must never overlook one.
   Result<PlainSetOutcome> noted =
       engine_->PlainSet(kReservedKey, "1", {}, {.wait = WaitFor::kDefault});

@@ -6,11 +6,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <mutex>
+#include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/client_state.h"
 #include "server/server_options.h"
@@ -74,6 +75,9 @@ class ServerState {
   // False while no such key has ever been written, which spares every likes command a look-up.
   // Once true it stays true until FLUSHALL; it is remembered in the data directory.
   bool likes_shadowed() const { return likes_shadowed_.load(std::memory_order_acquire); }
+  // Whoever writes such a key holds this shared, from before it looks at the key until after the
+  // write; FLUSHALL holds it alone. So no key is ever there without its note.
+  std::shared_mutex& shadow_mutex() { return shadow_mutex_; }
   Status LoadShadowNote();
   Status NoteShadow();
   void ForgetShadows() { likes_shadowed_.store(false, std::memory_order_release); }
@@ -104,7 +108,7 @@ class ServerState {
   std::atomic<uint64_t> timeout_s_{0};
   std::atomic<bool> password_required_{false};
 
-  std::mutex shadow_mutex_;
+  std::shared_mutex shadow_mutex_;
   std::atomic<bool> likes_shadowed_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<uint16_t> port_{0};

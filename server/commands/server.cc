@@ -1,5 +1,6 @@
 // Commands about the server: INFO, CONFIG, TIME, FLUSHALL, SHUTDOWN.
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 #include "server/commands/handlers.h"
@@ -128,6 +129,7 @@ Flow FlushAll(CommandContext& c) {
   if (c.argc() > 2 || (c.argc() == 2 && !c.Is(1, "ASYNC") && !c.Is(1, "SYNC"))) {
     return c.Error(error::kSyntax);
   }
+  const std::unique_lock lock(c.server.shadow_mutex());
   const Status status = c.engine().Wipe();
   if (!status.ok()) return c.Fail(status);
   c.server.ForgetShadows();

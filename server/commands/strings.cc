@@ -1,4 +1,6 @@
 // GET, SET, MGET, STRLEN: strings, and whatever else a key shows as one.
+#include <shared_mutex>
+
 #include "server/commands/chunk_write.h"
 #include "server/commands/handlers.h"
 #include "server/commands/key_access.h"
@@ -161,6 +163,10 @@ Flow Set(CommandContext& c) {
   if (!ParseSetOptions(c, &set)) return c.Error(error::kSyntax);
   const std::string wrong = ResolveExpire(&set);
   if (!wrong.empty()) return c.Error(wrong);
+  std::shared_lock<std::shared_mutex> shadows;
+  if (ClassifyKey(c.args[1]).face == Face::kLikes) {
+    shadows = std::shared_lock(c.server.shadow_mutex());
+  }
   const Result<KeyView> view = ResolveKey(c, c.args[1]);
   if (!view) return c.Fail(view.error());
   switch (view->face) {
