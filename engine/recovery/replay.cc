@@ -62,40 +62,17 @@ Status Replay::ReadTail(Partition& p) {
   }
   std::vector<bool> seen(p.shard_count, false);
   uint64_t end = checkpoint.offset;
-  Status status;
   // Without a tail the journal is not even looked at: damage in what is only retained refuses
   // nothing.
-  if (end != p.next_offset)
-    status = ReadJournal(
-        state_->store.get(), p.index, checkpoint.offset,
-        [&](const BatchHeader& header, const std::vector<JournalEvent>& events)
-            TALLY_NO_THREAD_SAFETY_ANALYSIS -> Status {
-              uint64_t offset = header.first_offset;
-              for (const JournalEvent& event : events) {
-                const uint32_t local = event.shard - p.first_shard;
-                if (event.shard < p.first_shard || local >= p.shard_count) {
-                  return Status::Error(StatusCode::kCorruption,
-                                       "a journal event of another partition's shard");
-                }
-                // The checkpoint's sequences may be newer than its offset; from the first event on,
-                // no gap.
-                uint64_t& last = p.consumed_sequence[local];
-                const bool contiguous =
-                    seen[local] ? event.sequence == last + 1 : event.sequence <= last + 1;
-                if (!contiguous) {
-                  return Status::Error(StatusCode::kCorruption,
-                                       "a gap in shard " + std::to_string(event.shard) +
-                                           " before sequence " + std::to_string(event.sequence));
-                }
-                seen[local] = true;
-                last = event.sequence;
-                if (Status s = AddEvent(p, event, offset++); !s.ok()) return s;
-              }
-              end = header.end_offset();
-              state_->counters.recovered_events.fetch_add(header.events, std::memory_order_relaxed);
-              return Status();
-            });
-  if (!status.ok()) return status;
+  if (end != p.next_offset) {
+    const auto take = [&](const BatchHeader& header, const std::vector<JournalEvent>& events)
+                          TALLY_NO_THREAD_SAFETY_ANALYSIS {
+                            end = header.end_offset();
+                            return TakeBatch(p, header, events, &seen);
+                          };
+    if (Status s = ReadJournal(state_->store.get(), p.index, checkpoint.offset, take); !s.ok())
+      return s;
+  }
   if (end != p.next_offset) {
     return Status::Error(StatusCode::kCorruption, "the journal ends at offset " +
                                                       std::to_string(end) + " instead of " +
@@ -117,7 +94,58 @@ Status Replay::ReadTail(Partition& p) {
   return Status();
 }
 
-Status Replay::AddEvent(Partition& p, const JournalEvent& event, uint64_t offset) {
+Status Replay::TakeBatch(Partition& p, const BatchHeader& header,
+                         const std::vector<JournalEvent>& events, std::vector<bool>* seen) {
+  const auto same_entity = [](const JournalEvent& a, const JournalEvent& b) {
+    // A batch holds each name once, so equal names are the same bytes.
+    return a.shard == b.shard && a.eid.data() == b.eid.data() && a.eid.size() == b.eid.size() &&
+           a.etype == b.etype && a.kind != EventKind::kWipe && b.kind != EventKind::kWipe;
+  };
+  uint64_t offset = header.first_offset;
+  Entity* entity = nullptr;
+  for (size_t i = 0; i < events.size(); ++i) {
+    const JournalEvent& event = events[i];
+    const uint32_t local = event.shard - p.first_shard;
+    if (event.shard < p.first_shard || local >= p.shard_count) {
+      return Status::Error(StatusCode::kCorruption, "a journal event of another partition's shard");
+    }
+    // The checkpoint's sequences may be newer than its offset; from the first event on, no gap.
+    uint64_t& last = p.consumed_sequence[local];
+    const bool contiguous =
+        (*seen)[local] ? event.sequence == last + 1 : event.sequence <= last + 1;
+    if (!contiguous) {
+      return Status::Error(StatusCode::kCorruption,
+                           "a gap in shard " + std::to_string(event.shard) + " before sequence " +
+                               std::to_string(event.sequence));
+    }
+    (*seen)[local] = true;
+    last = event.sequence;
+    if (i == 0 || !same_entity(events[i - 1], event)) entity = nullptr;
+    if (Status s = AddEvent(p, event, offset++, &entity); !s.ok()) return s;
+  }
+  state_->counters.recovered_events.fetch_add(header.events, std::memory_order_relaxed);
+  return Status();
+}
+
+Result<Entity*> Replay::EntityOf(Shard& shard, const JournalEvent& event) {
+  if (!event.etype.empty() && !Catalog::ValidName(event.etype)) {
+    return Fail(StatusCode::kCorruption, "the journal names an impossible entity type");
+  }
+  const EtypeInfo* etype = state_->catalog.AddEtype(event.etype);
+  if (etype == nullptr) return Fail(StatusCode::kCorruption, "too many entity types");
+  const uint64_t hash = Catalog::HashEntity(*etype, event.eid);
+  if (state_->ShardOf(hash) != event.shard) {
+    return Fail(StatusCode::kCorruption, "a journal event lies in the wrong shard");
+  }
+  Entity* entity = shard.table.Find(hash, etype->id, event.eid);
+  if (entity == nullptr) {
+    entity = shard.table.Insert(OnDiskEntity(event.shard, *etype, hash, event.eid));
+  }
+  TALLY_ASSERT(entity->residency == Residency::kOnDisk);
+  return entity;
+}
+
+Status Replay::AddEvent(Partition& p, const JournalEvent& event, uint64_t offset, Entity** same) {
   Shard& shard = state_->shard(event.shard);
   MutexLock lock(shard.mutex);
   if (event.kind == EventKind::kWipe) {
@@ -125,26 +153,18 @@ Status Replay::AddEvent(Partition& p, const JournalEvent& event, uint64_t offset
     shard.table.ForEach([](Entity* e) { e->tail = nullptr; });
     return Status();
   }
-  if (!event.etype.empty() && !Catalog::ValidName(event.etype)) {
-    return Status::Error(StatusCode::kCorruption, "the journal names an impossible entity type");
+  if (*same == nullptr) {
+    const auto found = EntityOf(shard, event);
+    if (!found) return found.error();
+    *same = *found;
   }
-  const EtypeInfo* etype = state_->catalog.AddEtype(event.etype);
-  if (etype == nullptr) return Status::Error(StatusCode::kCorruption, "too many entity types");
-  const uint64_t hash = Catalog::HashEntity(*etype, event.eid);
-  if (state_->ShardOf(hash) != event.shard) {
-    return Status::Error(StatusCode::kCorruption, "a journal event lies in the wrong shard");
-  }
-  Entity* entity = shard.table.Find(hash, etype->id, event.eid);
-  if (entity == nullptr) {
-    entity = shard.table.Insert(OnDiskEntity(event.shard, *etype, hash, event.eid));
-  }
-  TALLY_ASSERT(entity->residency == Residency::kOnDisk);
+  Entity* entity = *same;
   auto tail = MakeTailEvent(&state_->catalog, event);
   if (!tail) return tail.error();
   if (entity->tail == nullptr) entity->tail = std::make_unique<std::vector<TailEvent>>();
   entity->tail->push_back(std::move(*tail));
   entity->last_sequence = event.sequence;
-  if (!entity->in_record_queue && !etype->slots->empty()) {
+  if (!entity->in_record_queue && !state_->catalog.etype(entity->etype).slots->empty()) {
     entity->in_record_queue = true;
     p.record_queue.push_back(DirtyItem{entity, offset});
   }

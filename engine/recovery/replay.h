@@ -36,7 +36,11 @@ class Replay {
   Status Run(Partition& p);
   Status ReadTail(Partition& p) TALLY_REQUIRES(p.consumer);
   Status AddNames(uint32_t shard, const std::vector<std::string>& keys);
-  Status AddEvent(Partition& p, const JournalEvent& event, uint64_t offset)
+  Status TakeBatch(Partition& p, const BatchHeader& header, const std::vector<JournalEvent>& events,
+                   std::vector<bool>* seen) TALLY_REQUIRES(p.consumer);
+  Result<Entity*> EntityOf(Shard& shard, const JournalEvent& event) TALLY_REQUIRES(shard.mutex);
+  // `*same`: the entity of the event before, when it is known to be this one's too; else null.
+  Status AddEvent(Partition& p, const JournalEvent& event, uint64_t offset, Entity** same)
       TALLY_REQUIRES(p.consumer);
 
   EngineState* const state_;
