@@ -63,13 +63,22 @@ void ToBits(const Bitmap* bitmap, ChunkBits* bits) {
   roaring_init_iterator(bitmap, &iterator);
   uint32_t values[kReadAtOnce];
   uint32_t read = 0;
+  // Members of one word are gathered in a register: a store for each would wait for the one before.
+  uint32_t index = 0;
+  uint64_t word = 0;
   do {
     read = roaring_read_uint32_iterator(&iterator, values, kReadAtOnce);
     for (uint32_t i = 0; i < read; ++i) {
-      TALLY_ASSERT(values[i] < kChunkBits);
-      (*bits)[values[i] / 64] |= uint64_t{1} << (values[i] % 64);
+      if (values[i] / 64 != index) {
+        TALLY_ASSERT(values[i] < kChunkBits);
+        (*bits)[index] = word;
+        index = values[i] / 64;
+        word = 0;
+      }
+      word |= uint64_t{1} << (values[i] % 64);
     }
   } while (read == kReadAtOnce);
+  (*bits)[index] = word;
 }
 
 uint64_t Cardinality(const Bitmap* bitmap) {
