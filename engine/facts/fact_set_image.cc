@@ -87,6 +87,7 @@ bool FactSet::DecodeHeader(std::string_view bytes, FactSet* set) {
   if (form == kHeaderImageChunks) {
     if (!ReadAscending(&reader, &numbers)) return false;
     if (numbers.empty() || numbers.back() > kChunkNumberMax) return false;
+    containers.reserve(numbers.size());
     for (const uint64_t number : numbers) {
       uint64_t less_one = 0;
       if (!reader.Varint(&less_one) || less_one >= kChunkBits) return false;
