@@ -249,7 +249,8 @@ void Container::ReadBits(UidRange range, char* out) const {
     ToBits(&bits);
     words = bits.data();
   }
-  if (range.first % 8 == 0 && (last + 1) % 8 == 0) {  // then no byte is covered in part
+  if (range.first % 8 == 0) {
+    TALLY_ASSERT((last + 1) % 8 == 0);
     OrIntoRedisString(reinterpret_cast<const char*>(words) + BitOf(first) / 8,
                       (last - first + 1) / 8, out + (first - range.first) / 8);
     return;

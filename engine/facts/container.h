@@ -77,7 +77,8 @@ class Container {
   std::optional<uint32_t> LastIn(uint32_t first, uint32_t last) const;
   // Appends at most limit uids of members >= from.
   void Collect(uint32_t from, size_t limit, std::vector<uint64_t>* uids) const;
-  // ORs the members in range into a Redis string whose bit 0 is range.first.
+  // ORs the members in range, which covers whole bytes of a Redis string or ends at 2^64-1, into
+  // that string; its bit 0 is range.first.
   void ReadBits(UidRange range, char* out) const;
   void ToBits(ChunkBits* bits) const;
   // Appends the image of the chunk (set_image.h).

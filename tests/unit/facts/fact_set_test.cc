@@ -180,6 +180,31 @@ TEST(FactSetTest, WorkOnOneChunkNeedsNoOther) {
   EXPECT_TRUE(loaded.IsValid());
 }
 
+// Absent chunks keep a set from becoming small; once they are here, the snapshot comes first.
+TEST(FactSetTest, AChunkThatTakePendingNamesCanBeEncoded) {
+  FactSet set;
+  AddEach(&set, 0, 5, 150);
+  AddEach(&set, 9 * kChunkBits, 5, 110);
+  SetStore store;
+  store.Snapshot(&set);
+  FactSet loaded = store.Load();
+  store.Bring({0, 0}, &loaded);
+  RemoveEach(&loaded, 0, 5, 134);
+  EXPECT_LT(loaded.cardinality(), kLargeMembersMin);
+  store.Bring({}, &loaded);
+  store.Snapshot(&loaded);
+  FactSet again = store.Load();
+  EXPECT_EQ(again.cardinality(), 126u);
+  store.Bring({}, &again);
+  EXPECT_TRUE(again.Remove(150 * 5 - 5));  // now it becomes a block, and both records go
+  EXPECT_FALSE(again.chunked());
+  Pending pending(&again);
+  EXPECT_TRUE(pending.changed.empty());
+  EXPECT_EQ(pending.stale, (Chunks{0, 9}));
+  EXPECT_TRUE(again.IsValid());
+  EXPECT_EQ(again.cardinality(), 125u);
+}
+
 TEST(FactSetTest, ScanStopsInFrontOfAnAbsentChunk) {
   FactSet set;
   AddEach(&set, 100, kChunkBits, 10);
