@@ -43,9 +43,8 @@ void AppendAscending(std::span<const uint64_t> ascending, std::string* out);
 // *ascending; what was appended before a failure is left there.
 bool ReadAscending(ByteReader* reader, std::vector<uint64_t>* ascending);
 
-// Both write the smallest of the three forms (of equals the first), at most 1 + 4,096 bytes; there must
-// be a member.
-// O(4 KiB + members), O(members).
+// Both write the smallest of the three forms (of equals the first), at most 1 + 4,096 bytes. There
+// must be a member. O(4 KiB + members), O(members).
 void EncodeChunkBits(const ChunkBits& bits, std::string* out);
 void EncodeChunkValues(std::span<const uint16_t> ascending, std::string* out);
 // False when the image is not valid as a whole (trailing bytes and an empty chunk included); *bits
