@@ -10,7 +10,7 @@ import sys
 import source_tree
 
 # Flags of other programs, and of tools, that the page mentions.
-OTHERS = {"--version", "--help"}
+OTHERS = {"--version", "--help", "--host"}
 
 
 def difference(page, help_text):
