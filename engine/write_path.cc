@@ -102,6 +102,7 @@ void WritePath::NoteRead(const Located& at, Ticket* ticket) const {
 }
 
 Entity& WritePath::Create(Located& at) {
+  at.shard.mutex.AssumeHeld();
   if (at.entity == nullptr) {
     auto entity = std::make_unique<Entity>();
     entity->hash = at.hash;
@@ -115,6 +116,7 @@ Entity& WritePath::Create(Located& at) {
 }
 
 void WritePath::Push(Located& at, Event event, Ticket* ticket) {
+  at.shard.mutex.AssumeHeld();
   Partition& p = state_->PartitionOf(at.shard_index);
   event.shard = at.shard_index;
   event.sequence = ++at.shard.sequence;
