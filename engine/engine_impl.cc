@@ -116,6 +116,7 @@ EngineImpl::EngineImpl(const Options& options, const Environment& environment, L
       state_.shards_indexed.fetch_add(1);
     }
   }
+  if (directory.loss_accepted) GoOnAfterLoss();
   opened_at_us_ = state_.clock->MonotonicUs();
   state_.counters.recovery_us = opened_at_us_ - opened_at_us;
   StartBackground();
@@ -123,6 +124,32 @@ EngineImpl::EngineImpl(const Options& options, const Environment& environment, L
 
 EngineImpl::~EngineImpl() {
   if (const Status s = Close(); !s.ok()) state_.log.Error("close: " + s.ToString());
+}
+
+// Stored pieces may be ahead of what is left of the journal. Sequences go on beyond all of them, so
+// that no new event is taken for one that a piece already includes; the checkpoint says so before
+// any is written. Counts need nothing: every entity compares its record with its facts when it is
+// loaded.
+void EngineImpl::GoOnAfterLoss() TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  constexpr uint64_t kSequencesSkipped = uint64_t{1} << 32;
+  for (const auto& p : state_.partitions) {
+    if (!replay_.Ensure(*p).ok()) continue;  // logged, and refused on use
+    MutexLock persist(p->persist);
+    MutexLock lock(p->consumer);
+    for (uint32_t i = 0; i < p->shard_count; ++i) {
+      Shard& shard = state_.shard(p->first_shard + i);
+      MutexLock shard_lock(shard.mutex);
+      shard.sequence += kSequencesSkipped;
+      p->consumed_sequence[i] = shard.sequence;
+      shard.journaled_sequence = shard.sequence;
+      shard.durable_sequence = shard.sequence;
+    }
+    p->checkpoint_stale = true;
+  }
+  if (const Status s = PersistAll(); !s.ok()) {
+    state_.EnterReadOnly("going on after an accepted loss failed (" + std::string(s.message()) +
+                         ")");
+  }
 }
 
 void EngineImpl::StartBackground() {

@@ -86,6 +86,7 @@ class EngineImpl final : public Engine {
   Counts CountsOf(const WritePath::Located& at) const;
   Status PersistAll();
 
+  void GoOnAfterLoss();
   void StartBackground();
   void StopBackground();
   uint64_t RunAggregator(uint32_t index);

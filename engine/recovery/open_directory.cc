@@ -227,6 +227,7 @@ Result<OpenedDirectory> OpenDirectory(const Options& options, Clock* clock, Rand
   if (!loss.ok()) {
     if (!options.accept_loss) return Fail(std::move(loss));
     log.Warn("loss accepted: " + std::string(loss.message()));
+    d.loss_accepted = true;
     for (uint32_t i = 0; i < d.database.partitions; ++i) {
       d.journal_ends[i] = std::max(d.journal_ends[i], d.checkpoints[i].offset);
     }

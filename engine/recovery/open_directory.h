@@ -32,6 +32,7 @@ struct OpenedDirectory {
   uint64_t epoch = 0;
   std::vector<CheckpointRecord> checkpoints;  // by partition
   std::vector<uint64_t> journal_ends;         // by partition: where the next event goes
+  bool loss_accepted = false;                 // journal has vanished and the options say: go on
   std::vector<Status> journal_damage;         // by partition: not OK when its end cannot be read
 };
 

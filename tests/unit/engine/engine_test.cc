@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace tallystick {
 namespace {
@@ -150,6 +151,34 @@ TEST_F(EngineTest, AlwaysWaitsForTheDisk) {
   Open(Durability::kAlways);
   ASSERT_TRUE(engine_->Set({"like", "article", "1"}, 1).has_value());
   EXPECT_GT(engine_->GetStats().syncs, 0u);
+}
+
+TEST_F(EngineTest, LossIsRefusedByNameAndAcceptedOnlyOnDemand) {
+  Open();
+  const FactKey key{"like", "article", "1"};
+  ASSERT_TRUE(engine_->Set(key, 1).has_value());
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  ASSERT_TRUE(std::filesystem::remove(dir_.path() + "/data/WATERMARK"));
+  Options options;
+  options.dir = dir_.path() + "/data";
+  const auto refused = Engine::Open(options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), StatusCode::kDataLoss);
+  EXPECT_NE(refused.error().message().find("WATERMARK"), std::string_view::npos);
+  options.accept_loss = true;
+  auto accepted = Engine::Open(options);
+  ASSERT_TRUE(accepted.has_value()) << accepted.error().ToString();
+  engine_ = std::move(*accepted);
+  EXPECT_TRUE(engine_->Has(key, 1).value());
+  ASSERT_TRUE(engine_->Set(key, 2).has_value());
+  for (int round = 0; round < 2; ++round) {
+    Reopen();
+    EXPECT_TRUE(engine_->Has(key, 1).value());
+    EXPECT_TRUE(engine_->Has(key, 2).value());
+    EXPECT_EQ(CountsOf({"article", "1"}).values[0], 2);
+    ASSERT_TRUE(engine_->Set({"fav", "article", "1"}, static_cast<uint64_t>(round)).has_value());
+  }
 }
 
 TEST_F(EngineTest, SecondEngineOnTheDirectoryIsRefused) {
