@@ -20,15 +20,14 @@ struct RocksStoreOptions {
   std::shared_ptr<rocksdb::FileSystem> fs;  // null: the real one
   uint64_t block_cache_bytes = 64u << 20;
   uint64_t memtable_bytes_max = 64u << 20;  // all column families together
-  uint64_t wal_bytes_max = 4u << 20;       // bounds what an open must read
+  uint64_t wal_bytes_max = 4u << 20;        // bounds what an open must read
   int background_jobs = 2;
 };
 
-// Opens with what the log files prove (point in time); whether that is all that had been durable, only
-// the watermark can tell. What is found is durable when the call returns, also what an earlier process
-// had written without fsync.
-// Errors: kIoError, kCorruption, kLocked, kInvalidArgument (missing and not to be created),
-// kUnsupportedFormat (written by a newer version).
+// Opens with what the log files prove (point in time); whether that is all that had been durable,
+// only the watermark can tell. What is found is durable when the call returns, also what an earlier
+// process had written without fsync. Errors: kIoError, kCorruption, kLocked, kInvalidArgument
+// (missing and not to be created), kUnsupportedFormat (written by a newer version).
 Result<std::unique_ptr<Store>> OpenRocksStore(const RocksStoreOptions& options, const Log& log);
 
 }  // namespace tallystick

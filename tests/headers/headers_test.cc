@@ -11,4 +11,6 @@
 #include <tallystick/engine.h>
 // clang-format on
 
-int main() { return 0; }
+int main() {
+  return 0;
+}

@@ -102,7 +102,8 @@ class Ticket {
     uint32_t shard;
     uint64_t sequence;
   };
-  // Keeps the largest sequence seen per shard. O(1) for the shard of the last call, else O(entries).
+  // Keeps the largest sequence seen per shard. O(1) for the shard of the last call, else
+  // O(entries).
   void Add(uint32_t shard, uint64_t sequence) {
     if (!entries_.empty() && entries_.back().shard == shard) {
       if (sequence > entries_.back().sequence) entries_.back().sequence = sequence;
