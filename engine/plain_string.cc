@@ -5,6 +5,10 @@
 
 namespace tallystick {
 
+bool LivePlain(const PlainState& plain, uint64_t now_ms) {
+  return plain.type != PlainType::kNone && (plain.expire_at_ms == 0 || plain.expire_at_ms > now_ms);
+}
+
 bool StringBit(std::string_view value, uint64_t bit) {
   const uint64_t byte = bit / 8;
   return byte < value.size() && ((static_cast<uint8_t>(value[byte]) >> (7 - bit % 8)) & 1) != 0;

@@ -12,6 +12,9 @@
 
 namespace tallystick {
 
+// Whether the key exists at `now_ms`: what has expired may still be in memory.
+bool LivePlain(const PlainState& plain, uint64_t now_ms);
+
 bool StringBit(std::string_view value, uint64_t bit);
 // Lengthens with zero bytes when needed.
 void SetStringBit(std::string* value, uint64_t bit, bool on);
