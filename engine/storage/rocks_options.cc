@@ -18,41 +18,44 @@ constexpr size_t kInfoLogBytesMax = 1u << 20;
 constexpr size_t kInfoLogFiles = 4;
 constexpr uint64_t kManifestBytesMax = 4u << 20;
 constexpr double kBloomBitsPerKey = 10;
+constexpr int kLevel0Files = 8;
+constexpr uint64_t kMiB = 1u << 20;
 
 // What differs between the column families.
 struct Tuning {
-  uint64_t memtable_bytes;  // bounds how many records an open must insert again
-  uint64_t file_bytes;      // a file's index and filter are read whole
+  uint64_t memtable_bytes;  // bounds how many records an opening must insert again; 0: no own limit
+  uint64_t level_base_bytes;  // about four memtables
+  uint64_t file_bytes;        // a file's index and filter are read whole
   size_t block_bytes;
   bool bloom;  // looked up by whole keys that are often absent
 };
 
 Tuning TuningOf(ColumnFamily cf) {
-  constexpr uint64_t kMiB = 1u << 20;
   switch (cf) {
     case ColumnFamily::kJournal:
-      return {.memtable_bytes = 32 * kMiB,
-              .file_bytes = 64 * kMiB,
-              .block_bytes = 32768,
-              .bloom = false};
+      return {0, 128 * kMiB, 64 * kMiB, 32768, false};
     case ColumnFamily::kSnapshots:
-      return {
-          .memtable_bytes = 16 * kMiB, .file_bytes = 32 * kMiB, .block_bytes = 8192, .bloom = true};
+      return {16 * kMiB, 64 * kMiB, 32 * kMiB, 8192, true};
     case ColumnFamily::kSets:
     case ColumnFamily::kCounts:
     case ColumnFamily::kKv:
-      return {
-          .memtable_bytes = 8 * kMiB, .file_bytes = 32 * kMiB, .block_bytes = 4096, .bloom = true};
+      return {8 * kMiB, 32 * kMiB, 32 * kMiB, 4096, true};
     case ColumnFamily::kIds:
     case ColumnFamily::kTokens:
-      return {
-          .memtable_bytes = 4 * kMiB, .file_bytes = 32 * kMiB, .block_bytes = 4096, .bloom = true};
+      return {4 * kMiB, 16 * kMiB, 32 * kMiB, 4096, true};
     case ColumnFamily::kMeta:
-      return {
-          .memtable_bytes = 1 * kMiB, .file_bytes = 8 * kMiB, .block_bytes = 4096, .bloom = false};
+      return {1 * kMiB, 4 * kMiB, 8 * kMiB, 4096, false};
   }
   TALLY_ASSERT(false);
   return {};
+}
+
+// A memtable that fills up while the log is replayed makes RocksDB write files before it opens. The
+// journal's is therefore switched by the limits of all together, never by one of its own.
+uint64_t MemtableBytes(const Tuning& tuning, const RocksStoreOptions& options) {
+  constexpr uint64_t kNeverFullDuringReplay = 4;
+  if (tuning.memtable_bytes == 0) return kNeverFullDuringReplay * options.wal_bytes_max;
+  return std::min(tuning.memtable_bytes, options.memtable_bytes_max);
 }
 
 }  // namespace
@@ -95,7 +98,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, rocksdb::Env*
   // A guest in someone's process.
   db.max_background_jobs = options.background_jobs;
   db.max_subcompactions = 1;
-  db.bytes_per_sync = 1u << 20;
+  db.bytes_per_sync = kMiB;
   db.info_log_level = rocksdb::InfoLogLevel::INFO_LEVEL;
   db.max_log_file_size = kInfoLogBytesMax;
   db.keep_log_file_num = kInfoLogFiles;
@@ -118,11 +121,15 @@ rocksdb::ColumnFamilyOptions MakeColumnFamilyOptions(ColumnFamily cf,
 
   rocksdb::ColumnFamilyOptions family;
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  family.write_buffer_size = std::min(tuning.memtable_bytes, options.memtable_bytes_max);
+  family.write_buffer_size = MemtableBytes(tuning, options);
   family.arena_block_size = std::min<size_t>(256u << 10, family.write_buffer_size / 8);
   family.max_write_buffer_number = 4;
+  // The small log makes small files: by their number alone they must not hold writers up.
+  family.level0_file_num_compaction_trigger = kLevel0Files;
+  family.level0_slowdown_writes_trigger = 6 * kLevel0Files;
+  family.level0_stop_writes_trigger = 12 * kLevel0Files;
   family.target_file_size_base = tuning.file_bytes;
-  family.max_bytes_for_level_base = 4 * tuning.memtable_bytes;
+  family.max_bytes_for_level_base = tuning.level_base_bytes;
   family.level_compaction_dynamic_level_bytes = true;
   family.compression = rocksdb::kLZ4Compression;
   family.force_consistency_checks = true;

@@ -84,18 +84,28 @@ TEST(DirectoryTest, OneHolderAtATime) {
   EXPECT_TRUE(LockDirectory(nullptr, base / "d", true));
 }
 
+// Checked in a child that is not root: root may write everywhere.
 TEST(DirectoryTest, NoPermissionIsAnIoErrorWithPath) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   TempDir base;
+  ASSERT_EQ(::chmod(base.path().c_str(), 0755), 0);
   const std::string dir = base / "d";
-  ASSERT_EQ(::mkdir(dir.c_str(), 0500), 0);
-  const auto lock = LockDirectory(nullptr, dir, true);
-  ASSERT_FALSE(lock);
-  EXPECT_EQ(lock.error().code(), StatusCode::kIoError);
-  EXPECT_NE(lock.error().message().find(dir), std::string_view::npos);
-  const auto below = LockDirectory(nullptr, dir + "/e", true);
-  ASSERT_FALSE(below);
-  EXPECT_EQ(below.error().code(), StatusCode::kIoError) << below.error().ToString();
+  ASSERT_EQ(::mkdir(dir.c_str(), 0555), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0 && ::setuid(kNobody) != 0) ::_exit(1);
+    for (const std::string& path : {dir, dir + "/e"}) {
+      const auto lock = LockDirectory(nullptr, path, true);
+      if (lock) ::_exit(2);
+      if (lock.error().code() != StatusCode::kIoError) ::_exit(3);
+      if (lock.error().message().find(path) == std::string_view::npos) ::_exit(4);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(DirectoryTest, ReadOnlyFileSystemIsAnIoErrorWithPath) {
