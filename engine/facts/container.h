@@ -8,7 +8,7 @@
 //   absent   0                   known by the directory only    installed
 //
 // The gaps between the columns are the hysteresis: members that come and go at a threshold do not
-// convert back and forth. A conversion is one chunk's work, 2 to 60 us
+// convert back and forth. A conversion is one chunk's work, 2 to 65 us
 // (docs/design/0001-fact-set-forms.md).
 //
 // A plain value without a destructor, so that it packs and moves freely: whoever drops one calls
