@@ -20,6 +20,8 @@ class InputBuffer {
   // What is not consumed. Mutable: the parser unescapes inline words in place.
   char* data() { return bytes_.get() + begin_; }
   size_t size() const { return end_ - begin_; }
+  // The last read took all the room that there was, so more may be waiting.
+  bool is_full() const { return end_ == capacity_; }
 
   void Consume(size_t bytes) {
     assert(bytes <= size());

@@ -37,8 +37,6 @@ Server::~Server() {
 }
 
 Status Server::Start() {
-  Status noted = state_.LoadShadowNote();
-  if (!noted.ok()) return noted;
   std::istringstream addresses(options_.bind);
   for (std::string address; addresses >> address;) {
     Status status = Listen(address);

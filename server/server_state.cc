@@ -99,23 +99,28 @@ bool ServerState::PasswordMatches(std::string_view password) const {
   return difference == 0;
 }
 
-Status ServerState::LoadShadowNote() {
+Result<bool> ServerState::LoadShadowNote() {
   Result<std::optional<std::string>> note = engine_->PlainGet(kReservedKey);
   // Where damage hides the note, every access looks for a shadow: slower, and right for all the
   // rest.
   const bool hidden = !note && note.error().code() == StatusCode::kCorruption;
-  if (!note && !hidden) return note.error();
-  likes_shadowed_.store(hidden || note->has_value(), std::memory_order_release);
-  return {};
+  if (!note && !hidden) return Fail(note.error());
+  // Whoever wrote one or forgot all meanwhile knows better.
+  Shadows known = Shadows::kUnknown;
+  const Shadows found = hidden || note->has_value() ? Shadows::kSome : Shadows::kNone;
+  if (shadows_.compare_exchange_strong(known, found)) known = found;
+  return known == Shadows::kSome;
 }
 
 Status ServerState::NoteShadow() {
-  if (likes_shadowed()) return {};
+  const Result<bool> noted_before = LikesShadowed();
+  if (!noted_before) return noted_before.error();
+  if (*noted_before) return {};
   // Durable before the first such key is: a restart must never overlook one.
   Result<PlainSetOutcome> noted =
       engine_->PlainSet(kReservedKey, "1", {}, {.wait = WaitFor::kDefault});
   if (!noted) return noted.error();
-  likes_shadowed_.store(true, std::memory_order_release);
+  shadows_.store(Shadows::kSome, std::memory_order_release);
   return {};
 }
 

@@ -73,14 +73,18 @@ class ServerState {
 
   // ---- plain keys under the name of a likes face ----
   // False while no such key has ever been written, which spares every likes command a look-up.
-  // Once true it stays true until FLUSHALL; it is remembered in the data directory.
-  bool likes_shadowed() const { return likes_shadowed_.load(std::memory_order_acquire); }
+  // Once true it stays true until FLUSHALL; it is remembered in the data directory, and read from
+  // there on first use, since a start must not wait for the journal of a partition.
+  Result<bool> LikesShadowed() {
+    const Shadows known = shadows_.load(std::memory_order_acquire);
+    if (known == Shadows::kUnknown) return LoadShadowNote();
+    return known == Shadows::kSome;
+  }
   // Whoever writes such a key holds this shared, from before it looks at the key until after the
   // write; FLUSHALL holds it alone. So no key is ever there without its note.
   std::shared_mutex& shadow_mutex() { return shadow_mutex_; }
-  Status LoadShadowNote();
   Status NoteShadow();
-  void ForgetShadows() { likes_shadowed_.store(false, std::memory_order_release); }
+  void ForgetShadows() { shadows_.store(Shadows::kNone, std::memory_order_release); }
 
   // ---- facts for INFO ----
   const std::string& run_id() const { return run_id_; }
@@ -93,6 +97,9 @@ class ServerState {
   void set_stopping() { stopping_.store(true, std::memory_order_release); }
 
  private:
+  enum class Shadows : uint8_t { kUnknown, kNone, kSome };
+
+  Result<bool> LoadShadowNote();
   void Publish();  // copies the hot settings into their atomics; mutex_ is held
 
   Engine* const engine_;
@@ -109,7 +116,7 @@ class ServerState {
   std::atomic<bool> password_required_{false};
 
   std::shared_mutex shadow_mutex_;
-  std::atomic<bool> likes_shadowed_{false};
+  std::atomic<Shadows> shadows_{Shadows::kUnknown};
   std::atomic<bool> stopping_{false};
   std::atomic<uint16_t> port_{0};
   uint32_t io_threads_ = 1;

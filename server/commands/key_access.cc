@@ -36,7 +36,10 @@ Result<KeyView> ResolveKey(CommandContext& c, std::string_view key) {
   if (view.face == Face::kReserved) {
     return Fail(StatusCode::kInvalidArgument, "this key name is reserved");
   }
-  if (view.face == Face::kLikes && c.server.likes_shadowed()) {
+  if (view.face != Face::kLikes) return view;
+  const Result<bool> shadowed = c.server.LikesShadowed();
+  if (!shadowed) return Fail(shadowed.error());
+  if (*shadowed) {
     const Result<PlainInfo> info = c.server.engine().GetPlainInfo(key, c.ticket);
     if (!info) return Fail(info.error());
     if (info->type != PlainType::kNone) {

@@ -12,6 +12,9 @@ namespace {
 constexpr size_t kKeptOutputBytes = 16 * 1024;
 constexpr size_t kKeptSpans = 64;
 
+// A turn's worth of a pipeline. One turn makes one commit: the more it holds, the less each costs.
+constexpr size_t kReadAheadBytes = 64 * 1024;
+
 std::string EndpointText(const asio::ip::tcp::endpoint& endpoint) {
   const std::string address = endpoint.address().to_string();
   const std::string port = std::to_string(endpoint.port());
@@ -60,8 +63,22 @@ void Session::OnRead(const std::error_code& error, size_t bytes) {
     return;
   }
   input_.Commit(bytes);
+  bytes += ReadRest();
   io_->server().counters().input_bytes.fetch_add(bytes, std::memory_order_relaxed);
   Advance();
+}
+
+size_t Session::ReadRest() {
+  size_t read = 0;
+  while (input_.is_full() && input_.size() < kReadAheadBytes) {
+    const InputBuffer::Room room = input_.Reserve();
+    std::error_code error;
+    const size_t bytes = socket_.read_some(asio::buffer(room.data, room.size), error);
+    if (error || bytes == 0) break;  // nothing more yet; the end of the stream is met by Read
+    input_.Commit(bytes);
+    read += bytes;
+  }
+  return read;
 }
 
 void Session::Advance() {

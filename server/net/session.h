@@ -55,6 +55,7 @@ class Session {
 
   void Read();
   void OnRead(const std::error_code& error, size_t bytes);
+  size_t ReadRest();   // what else has arrived of a long pipeline, up to a turn's worth; bytes
   void Advance();      // runs a turn
   void Acknowledge();  // waits for the ticket, then sends
   void OnDurable(const Status& status);

@@ -30,7 +30,6 @@ class TurnTest : public ::testing::Test {
     ASSERT_TRUE(engine.has_value()) << engine.error().ToString();
     engine_ = std::move(*engine);
     state_ = std::make_unique<ServerState>(engine_.get(), std::move(options), &control_);
-    ASSERT_TRUE(state_->LoadShadowNote().ok());
     client_.authenticated = !state_->password_required();
     state_->clients().Add(&client_);
   }
