@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,8 @@ struct TailEvent {
   uint64_t sequence = 0;
   uint64_t uid = 0;
   int64_t delta = 0;
-  std::string payload;
+  std::unique_ptr<std::string> payload;  // null: empty, as of nearly all
+  std::string_view payload_view() const { return payload ? *payload : std::string_view(); }
 };
 
 enum class Residency : uint8_t {

@@ -258,7 +258,8 @@ void EntityLoader::Reconcile(const EtypeInfo& etype, const std::vector<TailEvent
   bool equal = true;
   for (const TailEvent& event : tail) {
     if (event.sequence <= after) continue;
-    const FoldInput input{event.kind, event.metric, event.sequence, event.delta, event.payload};
+    const FoldInput input{event.kind, event.metric, event.sequence, event.delta,
+                          event.payload_view()};
     equal = FoldInto(etype, state_->catalog, input, false, folded) && equal;
   }
   Entity borrowed;
@@ -288,9 +289,8 @@ Status EntityLoader::HealFromJournal(const Entity& entity, const std::string& wh
                   [&](const BatchHeader&, const std::vector<JournalEvent>& events) -> Status {
                     for (const JournalEvent& event : events) {
                       if (event.eid != entity.eid || event.etype != etype.name) continue;
-                      auto made = MakeTailEvent(&state_->catalog, event);
-                      if (!made) return made.error();
-                      history.push_back(std::move(*made));
+                      Status s = AppendTail(&state_->catalog, {&event, 1}, &history);
+                      if (!s.ok()) return s;
                     }
                     return Status();
                   });

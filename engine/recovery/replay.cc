@@ -101,8 +101,7 @@ Status Replay::TakeBatch(Partition& p, const BatchHeader& header,
     return a.shard == b.shard && a.eid.data() == b.eid.data() && a.eid.size() == b.eid.size() &&
            a.etype == b.etype && a.kind != EventKind::kWipe && b.kind != EventKind::kWipe;
   };
-  uint64_t offset = header.first_offset;
-  Entity* entity = nullptr;
+  size_t run_begin = 0;
   for (size_t i = 0; i < events.size(); ++i) {
     const JournalEvent& event = events[i];
     const uint32_t local = event.shard - p.first_shard;
@@ -120,8 +119,10 @@ Status Replay::TakeBatch(Partition& p, const BatchHeader& header,
     }
     (*seen)[local] = true;
     last = event.sequence;
-    if (i == 0 || !same_entity(events[i - 1], event)) entity = nullptr;
-    if (Status s = AddEvent(p, event, offset++, &entity); !s.ok()) return s;
+    if (i + 1 < events.size() && same_entity(event, events[i + 1])) continue;
+    const std::span<const JournalEvent> run(&events[run_begin], i + 1 - run_begin);
+    if (Status s = AddRun(p, run, header.first_offset + run_begin); !s.ok()) return s;
+    run_begin = i + 1;
   }
   state_->counters.recovered_events.fetch_add(header.events, std::memory_order_relaxed);
   return Status();
@@ -145,32 +146,28 @@ Result<Entity*> Replay::EntityOf(Shard& shard, const JournalEvent& event) {
   return entity;
 }
 
-Status Replay::AddEvent(Partition& p, const JournalEvent& event, uint64_t offset, Entity** same) {
-  Shard& shard = state_->shard(event.shard);
+Status Replay::AddRun(Partition& p, std::span<const JournalEvent> run, uint64_t first_offset) {
+  const JournalEvent& first = run.front();
+  Shard& shard = state_->shard(first.shard);
   MutexLock lock(shard.mutex);
-  if (event.kind == EventKind::kWipe) {
-    shard.wipe_sequence = event.sequence;
+  if (first.kind == EventKind::kWipe) {
+    shard.wipe_sequence = first.sequence;
     shard.table.ForEach([](Entity* e) { e->tail = nullptr; });
     return Status();
   }
-  if (*same == nullptr) {
-    const auto found = EntityOf(shard, event);
-    if (!found) return found.error();
-    *same = *found;
-  }
-  Entity* entity = *same;
-  auto tail = MakeTailEvent(&state_->catalog, event);
-  if (!tail) return tail.error();
+  const auto found = EntityOf(shard, first);
+  if (!found) return found.error();
+  Entity* entity = *found;
   if (entity->tail == nullptr) entity->tail = std::make_unique<std::vector<TailEvent>>();
-  entity->tail->push_back(std::move(*tail));
-  entity->last_sequence = event.sequence;
+  if (Status s = AppendTail(&state_->catalog, run, entity->tail.get()); !s.ok()) return s;
+  entity->last_sequence = run.back().sequence;
   if (!entity->in_record_queue && !state_->catalog.etype(entity->etype).slots->empty()) {
     entity->in_record_queue = true;
-    p.record_queue.push_back(DirtyItem{entity, offset});
+    p.record_queue.push_back(DirtyItem{entity, first_offset});
   }
   if (!entity->in_snapshot_queue) {
     entity->in_snapshot_queue = true;
-    p.snapshot_queue.push_back(DirtyItem{entity, offset});
+    p.snapshot_queue.push_back(DirtyItem{entity, first_offset});
   }
   return Status();
 }

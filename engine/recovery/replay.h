@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +40,8 @@ class Replay {
   Status TakeBatch(Partition& p, const BatchHeader& header, const std::vector<JournalEvent>& events,
                    std::vector<bool>* seen) TALLY_REQUIRES(p.consumer);
   Result<Entity*> EntityOf(Shard& shard, const JournalEvent& event) TALLY_REQUIRES(shard.mutex);
-  // `*same`: the entity of the event before, when it is known to be this one's too; else null.
-  Status AddEvent(Partition& p, const JournalEvent& event, uint64_t offset, Entity** same)
+  // Events of one entity that follow each other in a batch, or one wipe.
+  Status AddRun(Partition& p, std::span<const JournalEvent> run, uint64_t first_offset)
       TALLY_REQUIRES(p.consumer);
 
   EngineState* const state_;

@@ -23,23 +23,35 @@ Status Flip(MetricSet& set, uint64_t uid, bool add, const TailEvent& event,
 
 }  // namespace
 
-Result<TailEvent> MakeTailEvent(Catalog* catalog, const JournalEvent& event) {
-  TailEvent tail;
-  tail.kind = event.kind;
-  tail.label_any = event.label_any;
-  tail.label_first = event.label_first;
-  tail.sequence = event.sequence;
-  tail.uid = event.uid;
-  tail.delta = event.delta;
-  tail.payload = std::string(event.payload);
-  if (event.kind == EventKind::kFlip || event.kind == EventKind::kCounter ||
-      event.kind == EventKind::kBulkClear) {
-    const auto metric =
-        Catalog::ValidName(event.metric) ? catalog->AddMetric(event.metric) : std::nullopt;
-    if (!metric) return Fail(StatusCode::kCorruption, "the journal names an impossible metric");
-    tail.metric = *metric;
+Status AppendTail(Catalog* catalog, std::span<const JournalEvent> events,
+                  std::vector<TailEvent>* tail) {
+  const auto has_metric = [](const JournalEvent& event) {
+    return event.kind == EventKind::kFlip || event.kind == EventKind::kCounter ||
+           event.kind == EventKind::kBulkClear;
+  };
+  std::optional<uint8_t> metric;
+  std::string_view metric_name;
+  if (tail->empty()) tail->reserve(events.size());
+  for (const JournalEvent& event : events) {
+    TailEvent& added = tail->emplace_back();
+    added.kind = event.kind;
+    added.label_any = event.label_any;
+    added.label_first = event.label_first;
+    added.sequence = event.sequence;
+    added.uid = event.uid;
+    added.delta = event.delta;
+    if (!event.payload.empty()) added.payload = std::make_unique<std::string>(event.payload);
+    if (!has_metric(event)) continue;
+    if (!metric || event.metric != metric_name) {
+      metric_name = event.metric;
+      metric = Catalog::ValidName(metric_name) ? catalog->AddMetric(metric_name) : std::nullopt;
+      if (!metric) {
+        return Status::Error(StatusCode::kCorruption, "the journal names an impossible metric");
+      }
+    }
+    added.metric = *metric;
   }
-  return tail;
+  return Status();
 }
 
 Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vector<TailEvent>& tail,
@@ -68,7 +80,7 @@ Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vect
         break;
       case EventKind::kReset: {
         std::vector<ResetSlot> slots;
-        if (!DecodeReset(event.payload, &slots)) {
+        if (!DecodeReset(event.payload_view(), &slots)) {
           status = Contradiction(event, "a reset is malformed");
           break;
         }
@@ -80,7 +92,7 @@ Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vect
       }
       case EventKind::kBulkClear: {
         std::vector<uint64_t> uids;
-        if (!DecodeUids(event.payload, &uids)) {
+        if (!DecodeUids(event.payload_view(), &uids)) {
           status = Contradiction(event, "a bulk change is malformed");
           break;
         }
@@ -96,7 +108,7 @@ Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vect
         break;
       }
       case EventKind::kPlainString:
-        BecomePlainString(entity, event.payload, event.uid);
+        BecomePlainString(entity, event.payload_view(), event.uid);
         break;
       case EventKind::kPlainDelete:
         BecomeNothing(entity);

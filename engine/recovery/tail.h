@@ -7,14 +7,17 @@
 #include <tallystick/result.h>
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tallystick {
 
-// Names become catalog numbers. kCorruption when a name is invalid or there are too many.
-Result<TailEvent> MakeTailEvent(Catalog* catalog, const JournalEvent& event);
+// Appends events of one entity; names become catalog numbers. kCorruption when a name is invalid or
+// there are too many.
+Status AppendTail(Catalog* catalog, std::span<const JournalEvent> events,
+                  std::vector<TailEvent>* tail);
 
 // What facts, counter parts and plain value an entity has, without its bookkeeping.
 struct FactState {

@@ -33,7 +33,7 @@ struct Tuning {
 Tuning TuningOf(ColumnFamily cf) {
   switch (cf) {
     case ColumnFamily::kJournal:
-      return {0, 128 * kMiB, 64 * kMiB, 32768, false};
+      return {0, 128 * kMiB, 64 * kMiB, 8192, false};
     case ColumnFamily::kSnapshots:
       return {16 * kMiB, 64 * kMiB, 32 * kMiB, 8192, true};
     case ColumnFamily::kSets:
@@ -91,6 +91,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, rocksdb::Env*
   db.max_total_wal_size = options.wal_bytes_max;
   db.db_write_buffer_size = options.memtable_bytes_max;
   db.max_open_files = kOpenFilesMax;
+  db.max_file_opening_threads = 1;  // else 15 threads are started per column family, for few files
   db.skip_stats_update_on_db_open = true;
   db.skip_checking_sst_file_sizes_on_db_open = true;
   db.max_manifest_file_size = kManifestBytesMax;
