@@ -197,7 +197,9 @@ Status EngineImpl::Close() {
 
 uint64_t EngineImpl::RunAggregator(uint32_t index) {
   constexpr size_t kRecordsPerSlice = 1024;
-  constexpr uint64_t kLingerUs = 1000;  // gathers a batch when writers do not wait for the journal
+  // Gathers a batch for writers that do not wait for the journal, and leaves their own commit to
+  // those that do: two that drain the same rings make two small records of one.
+  constexpr uint64_t kLingerUs = 5000;
   Aggregator& self = *aggregators_[index];
   const uint64_t now = state_.clock->MonotonicUs();
   bool busy = false;
@@ -211,7 +213,11 @@ uint64_t EngineImpl::RunAggregator(uint32_t index) {
   }
   if (!with_events.empty()) {
     busy = true;
-    static_cast<void>(committer_.Commit(with_events));
+    if (self.commit_at_us == 0) self.commit_at_us = now + kLingerUs;
+    if (now >= self.commit_at_us) {
+      static_cast<void>(committer_.Commit(with_events));
+      self.commit_at_us = now + kLingerUs;
+    }
   }
   const uint64_t window_us = uint64_t{state_.options.flush_interval_ms} * 1000;
   if (self.backlog || threshold || now - self.flushed_at_us >= window_us) {
@@ -225,6 +231,7 @@ uint64_t EngineImpl::RunAggregator(uint32_t index) {
   }
   if (self.backlog) return 0;
   if (busy) return kLingerUs;
+  self.commit_at_us = 0;
   for (const uint32_t i : self.partitions) state_.partitions[i]->idle.store(true);
   for (const uint32_t i : self.partitions) {
     // A push between the look above and the flag: its writer did not see the flag.

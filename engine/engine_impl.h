@@ -96,6 +96,7 @@ class EngineImpl final : public Engine {
   struct Aggregator {
     std::vector<uint32_t> partitions;
     uint64_t flushed_at_us = 0;
+    uint64_t commit_at_us = 0;  // events were seen in a ring; 0: not
     bool backlog = false;
     std::unique_ptr<BackgroundTask> task;
   };
