@@ -113,6 +113,10 @@ RocksDb::RocksDb(const RocksStoreOptions& options)
       cache_(rocksdb::NewLRUCache(options.block_cache_bytes, kBlockCacheShardBits)) {}
 
 RocksDb::~RocksDb() {
+  CloseDatabase();
+}
+
+void RocksDb::CloseDatabase() {
   if (db_ == nullptr) return;
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
@@ -120,20 +124,21 @@ RocksDb::~RocksDb() {
   db_->DestroyColumnFamilyHandle(default_handle_).PermitUncheckedError();
   // What had to be durable was synced by SyncWal; a failing close changes nothing on disk.
   db_->Close().PermitUncheckedError();
+  db_.reset();
 }
 
-Status RocksDb::OpenDatabase(const RocksStoreOptions& options, const Log& log) {
+Status RocksDb::OpenDatabase(const RocksStoreOptions& options, Damage damage, const Log& log) {
   const rocksdb::DBOptions db_options =
-      MakeDbOptions(options, env_.get(), std::make_shared<ErrorListener>(gate_, log));
+      MakeDbOptions(options, damage, env_.get(), std::make_shared<ErrorListener>(gate_, log));
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (size_t i = 0; i < kColumnFamilies; ++i) {
     const auto cf = static_cast<ColumnFamily>(i);
     families.emplace_back(std::string(ColumnFamilyName(cf)),
-                          MakeColumnFamilyOptions(cf, options, cache_));
+                          MakeColumnFamilyOptions(cf, options, damage, cache_));
   }
   // RocksDB insists on it; it stays empty.
   families.emplace_back(rocksdb::kDefaultColumnFamilyName,
-                        MakeColumnFamilyOptions(ColumnFamily::kMeta, options, cache_));
+                        MakeColumnFamilyOptions(ColumnFamily::kMeta, options, damage, cache_));
 
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
@@ -144,7 +149,7 @@ Status RocksDb::OpenDatabase(const RocksStoreOptions& options, const Log& log) {
   std::copy_n(handles.begin(), kColumnFamilies, handles_.begin());
   default_handle_ = handles.back();
 
-  AssertDbOptions(db_->GetDBOptions());
+  AssertDbOptions(db_->GetDBOptions(), damage);
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     AssertColumnFamilyOptions(db_->GetOptions(handle));
   }
@@ -154,12 +159,32 @@ Status RocksDb::OpenDatabase(const RocksStoreOptions& options, const Log& log) {
   return Status();
 }
 
+Status RocksDb::OpenAroundDamage(const RocksStoreOptions& options, const Status& damage,
+                                 const Log& log) {
+  if (!OpenDatabase(options, Damage::kServeAround, log).ok()) return damage;
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    if (env_->FileExists(dir_ + "/" + file.relative_filename).ok()) continue;
+    CloseDatabase();
+    return damage;
+  }
+  log.Error(
+      "opened around damaged files, without compaction: what they hold is refused, all else is "
+      "served; restore them from a backup (" +
+      std::string(damage.message()) + ")");
+  return Status();
+}
+
 Result<std::unique_ptr<RocksDb>> RocksDb::Open(const RocksStoreOptions& options, const Log& log) {
   TALLY_ASSERT(options.wal_bytes_max > 0 && options.memtable_bytes_max > 0);
   TALLY_ASSERT(options.background_jobs >= 1);
   std::unique_ptr<RocksDb> opened(new RocksDb(options));
   Status status = PrepareDirectory(opened->fs_.get(), options);
-  if (status.ok()) status = opened->OpenDatabase(options, log);
+  if (status.ok()) status = opened->OpenDatabase(options, Damage::kRefuse, log);
+  if (status.code() == StatusCode::kCorruption) {
+    status = opened->OpenAroundDamage(options, status, log);
+  }
   if (!status.ok()) return Fail(std::move(status));
   return opened;
 }

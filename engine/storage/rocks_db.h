@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/base/log.h"
+#include "engine/storage/rocks_options.h"
 #include "engine/storage/rocks_store.h"
 #include "engine/storage/wal_file_system.h"
 #include "engine/storage/write_gate.h"
@@ -42,7 +43,10 @@ class RocksDb {
 
  private:
   explicit RocksDb(const RocksStoreOptions& options);
-  Status OpenDatabase(const RocksStoreOptions& options, const Log& log);
+  Status OpenDatabase(const RocksStoreOptions& options, Damage damage, const Log& log);
+  void CloseDatabase();
+  // Damaged table files are served around, missing ones are not.
+  Status OpenAroundDamage(const RocksStoreOptions& options, const Status& damage, const Log& log);
 
   // Destroyed from the last to the first.
   const std::string dir_;

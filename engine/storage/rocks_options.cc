@@ -60,7 +60,7 @@ uint64_t MemtableBytes(const Tuning& tuning, const RocksStoreOptions& options) {
 
 }  // namespace
 
-rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, rocksdb::Env* env,
+rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, Damage damage, rocksdb::Env* env,
                                  std::shared_ptr<rocksdb::EventListener> listener) {
   rocksdb::DBOptions db;
   db.env = env;
@@ -80,7 +80,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, rocksdb::Env*
   db.unordered_write = false;
   db.enable_pipelined_write = false;
   db.best_efforts_recovery = false;
-  db.paranoid_checks = true;
+  db.paranoid_checks = damage == Damage::kRefuse;
   db.flush_verify_memtable_count = true;
   db.allow_mmap_reads = false;
   db.allow_mmap_writes = false;
@@ -110,6 +110,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, rocksdb::Env*
 
 rocksdb::ColumnFamilyOptions MakeColumnFamilyOptions(ColumnFamily cf,
                                                      const RocksStoreOptions& options,
+                                                     Damage damage,
                                                      const std::shared_ptr<rocksdb::Cache>& cache) {
   const Tuning tuning = TuningOf(cf);
   rocksdb::BlockBasedTableOptions table;
@@ -130,6 +131,8 @@ rocksdb::ColumnFamilyOptions MakeColumnFamilyOptions(ColumnFamily cf,
   family.write_buffer_size = MemtableBytes(tuning, options);
   family.arena_block_size = std::min<size_t>(256u << 10, family.write_buffer_size / 8);
   family.max_write_buffer_number = 4;
+  // It would stop at the damaged file again and again.
+  family.disable_auto_compactions = damage == Damage::kServeAround;
   // The small log makes small files: by their number alone they must not hold writers up.
   family.level0_file_num_compaction_trigger = kLevel0Files;
   family.level0_slowdown_writes_trigger = 6 * kLevel0Files;
@@ -155,7 +158,7 @@ rocksdb::WriteOptions MakeWriteOptions() {
   return options;
 }
 
-void AssertDbOptions(const rocksdb::DBOptions& actual) {
+void AssertDbOptions(const rocksdb::DBOptions& actual, Damage damage) {
   TALLY_ASSERT(actual.wal_recovery_mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery);
   TALLY_ASSERT(!actual.track_and_verify_wals_in_manifest);
   TALLY_ASSERT(!actual.manual_wal_flush);
@@ -167,7 +170,7 @@ void AssertDbOptions(const rocksdb::DBOptions& actual) {
   TALLY_ASSERT(!actual.unordered_write);
   TALLY_ASSERT(!actual.enable_pipelined_write);
   TALLY_ASSERT(!actual.best_efforts_recovery);
-  TALLY_ASSERT(actual.paranoid_checks);
+  TALLY_ASSERT(actual.paranoid_checks == (damage == Damage::kRefuse));
   TALLY_ASSERT(actual.flush_verify_memtable_count);
   TALLY_ASSERT(!actual.allow_mmap_reads);
   TALLY_ASSERT(!actual.allow_mmap_writes);

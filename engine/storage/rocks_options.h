@@ -15,17 +15,22 @@ class EventListener;
 
 namespace tallystick {
 
+// How much must be well for the database to open. kServeAround opens in spite of damaged table
+// files, whose content then is an error to whoever asks for it, and does not compact.
+enum class Damage { kRefuse, kServeAround };
+
 // `env`, `info_log` and `listener` must outlive the database that is opened with the result.
-rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, rocksdb::Env* env,
+rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, Damage damage, rocksdb::Env* env,
                                  std::shared_ptr<rocksdb::EventListener> listener);
 rocksdb::ColumnFamilyOptions MakeColumnFamilyOptions(ColumnFamily cf,
                                                      const RocksStoreOptions& options,
+                                                     Damage damage,
                                                      const std::shared_ptr<rocksdb::Cache>& cache);
 rocksdb::WriteOptions MakeWriteOptions();
 
 // Stops the process unless an open database has the settings that the promises rest on: RocksDB
 // corrects options silently, and a promise must not hang on a default.
-void AssertDbOptions(const rocksdb::DBOptions& actual);
+void AssertDbOptions(const rocksdb::DBOptions& actual, Damage damage);
 void AssertColumnFamilyOptions(const rocksdb::ColumnFamilyOptions& actual);
 
 }  // namespace tallystick

@@ -7,9 +7,17 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
+#include <string>
 
 namespace tallystick {
 namespace {
+
+class KeepingLogger final : public Logger {
+ public:
+  void Write(LogLevel, std::string_view message) override { text.append(message); }
+  std::string text;
+};
 
 class RocksStoreTest : public testing::Test {
  protected:
@@ -30,6 +38,14 @@ class RocksStoreTest : public testing::Test {
     const auto batch = store_->NewBatch();
     batch->Put(cf, key, value);
     ASSERT_TRUE(store_->Write(batch.get()).ok());
+  }
+
+  std::set<std::filesystem::path> TableFiles() const {
+    std::set<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(dir_ / "rocksdb")) {
+      if (entry.path().extension() == ".sst") files.insert(entry.path());
+    }
+    return files;
   }
 
   TempDir dir_;
@@ -64,12 +80,42 @@ TEST_F(RocksStoreTest, MissingFileIsCorruption) {
   ASSERT_TRUE(store_->Flush().ok());
   Put(ColumnFamily::kSets, "a", "2");
   store_.reset();
-  for (const auto& entry : std::filesystem::directory_iterator(dir_ / "rocksdb")) {
-    if (entry.path().extension() == ".sst") std::filesystem::remove(entry.path());
-  }
+  for (const auto& path : TableFiles()) std::filesystem::remove(path);
   const auto opened = OpenRocksStore(options(), Log(nullptr));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code(), StatusCode::kCorruption) << opened.error().ToString();
+}
+
+TEST_F(RocksStoreTest, DamagedTableFileIsServedAround) {
+  Put(ColumnFamily::kCounts, "a", "1");
+  ASSERT_TRUE(store_->Flush().ok());
+  const auto whole = TableFiles();
+  Put(ColumnFamily::kSets, "a", "2");
+  ASSERT_TRUE(store_->Flush().ok());
+  store_.reset();
+  for (const auto& path : TableFiles()) {
+    if (!whole.contains(path)) std::filesystem::resize_file(path, 100);  // no footer any more
+  }
+  const auto logger = std::make_shared<KeepingLogger>();
+  auto opened = OpenRocksStore(options(), Log(logger));
+  ASSERT_TRUE(opened) << opened.error().ToString();
+  store_ = std::move(*opened);
+  EXPECT_NE(logger->text.find("opened around damaged files"), std::string::npos) << logger->text;
+  EXPECT_NE(logger->text.find(".sst"), std::string::npos) << logger->text;
+  std::string value;
+  bool found = false;
+  ASSERT_TRUE(store_->Get(ColumnFamily::kCounts, "a", &value, &found).ok());
+  EXPECT_TRUE(found);
+  EXPECT_EQ(value, "1");
+  EXPECT_EQ(store_->Get(ColumnFamily::kSets, "a", &value, &found).code(), StatusCode::kCorruption);
+  const auto it = store_->NewIterator(ColumnFamily::kSets, "", "");
+  it->Seek("");
+  EXPECT_FALSE(it->Valid());
+  EXPECT_EQ(it->status().code(), StatusCode::kCorruption);
+  Put(ColumnFamily::kSets, "b", "3");
+  ASSERT_TRUE(store_->Flush().ok());
+  ASSERT_TRUE(store_->Get(ColumnFamily::kSets, "b", &value, &found).ok());
+  EXPECT_TRUE(found);
 }
 
 }  // namespace
