@@ -60,8 +60,7 @@ bool FactSet::Contains(uint64_t uid) const {
     return only.number() == ChunkOf(uid) && only.Contains(BitOf(uid));
   }
   if (form() == Form::kBlock) {
-    const uint32_t index = block()->LowerBound(block_count(), uid);
-    return index < block_count() && block()->At(index) == uid;
+    return FindInBlock(uid).found;
   }
   uint64_t uids[inline_uids::kMembersMax];
   const uint32_t count = inline_uids::Read(words_, uids);

@@ -23,6 +23,7 @@
 
 namespace tallystick {
 
+struct BlockPlace;
 class Block;
 class Container;
 class MixedSet;
@@ -104,7 +105,9 @@ class FactSet {
   void SetMixed(MixedSet* mixed);
   Block* block() const;
   uint32_t block_count() const;
-  void SetBlock(Block* block, uint32_t count);
+  uint64_t block_base() const;
+  BlockPlace FindInBlock(uint64_t uid) const;
+  void SetBlock(Block* block, uint32_t count, uint64_t base);
 
   void ReadSmall(SmallMembers* members) const;
   void SetSmall(std::span<const uint64_t> ascending);
@@ -115,8 +118,8 @@ class FactSet {
   void ContainerToMixed();
   void ShrinkIfSmall();
 
-  // words_[0]: form in the top three bits; the rest as inline_uids.h or Container has it, or
-  // nothing. words_[1]: members, or pointer (48 bits) and count (16).
+  // words_[0]: form in the top three bits; the rest as inline_uids.h or Container has it, or an
+  // eighth of a block's base, or nothing. words_[1]: members, or pointer (48 bits) and count (16).
   uint64_t words_[2] = {0, 0};
 };
 static_assert(sizeof(FactSet) == 16);

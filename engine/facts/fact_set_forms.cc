@@ -21,7 +21,7 @@ void FactSet::ReadSmall(SmallMembers* members) const {
   } else {
     TALLY_ASSERT(form() == Form::kBlock);
     members->count = block_count();
-    block()->Read(0, block_count(), 0, members->uids.data());
+    block()->Read(0, block_count(), block_base(), members->uids.data());
   }
 }
 
@@ -30,7 +30,8 @@ void FactSet::SetSmall(std::span<const uint64_t> ascending) {
   if (ascending.empty() || inline_uids::Fits(ascending.size(), ascending.back())) {
     inline_uids::Write(ascending, words_);
   } else {
-    SetBlock(Block::New(ascending, 0), static_cast<uint32_t>(ascending.size()));
+    const uint64_t base = ascending.front() / 8 * 8;
+    SetBlock(Block::New(ascending, base), static_cast<uint32_t>(ascending.size()), base);
   }
 }
 
@@ -47,29 +48,40 @@ bool FactSet::AddToInline(uint64_t uid) {
 
 bool FactSet::AddToBlock(uint64_t uid) {
   const uint32_t count = block_count();
-  const uint32_t index = block()->LowerBound(count, uid);
-  if (index < count && block()->At(index) == uid) return false;
-  if (count < kSmallMembersMax) {
-    SetBlock(Block::Insert(block(), count, index, uid), count + 1);
+  const uint64_t base = block_base();
+  const BlockPlace place = FindInBlock(uid);
+  if (place.found) return false;
+  if (count < kSmallMembersMax && uid >= base) {
+    SetBlock(Block::Insert(block(), count, place.index, uid - base), count + 1, base);
     return true;
   }
   SmallMembers members;
   ReadSmall(&members);
-  std::copy_backward(members.uids.begin() + index, members.uids.begin() + count,
-                     members.uids.begin() + count + 1);
-  members.uids[index] = uid;
+  const auto end = members.uids.begin() + count;
+  std::copy_backward(members.uids.begin() + place.index, end, end + 1);
+  members.uids[place.index] = uid;
   ++members.count;
   Block* old = block();
-  BecomeLarge(members.all());
+  if (count == kSmallMembersMax) {
+    BecomeLarge(members.all());
+  } else {
+    // An eighth of what it spans below what is needed, so that not every insert of a descending
+    // fill comes here.
+    const uint64_t below = std::min(uid, (*end - uid) / 8);
+    const uint64_t lower = (uid - below) / 8 * 8;
+    SetBlock(Block::New(members.all(), lower), members.count, lower);
+  }
   Block::Free(old);
   return true;
 }
 
 bool FactSet::RemoveFromSmall(uint64_t uid) {
   if (form() == Form::kBlock && block_count() > inline_uids::kMembersMax) {
-    const uint32_t index = block()->LowerBound(block_count(), uid);
-    if (index == block_count() || block()->At(index) != uid) return false;
-    SetBlock(Block::Erase(block(), block_count(), index, 1), block_count() - 1);
+    const BlockPlace place = FindInBlock(uid);
+    if (!place.found) return false;
+    const uint32_t count = block_count();
+    const uint64_t base = block_base();
+    SetBlock(Block::Erase(block(), count, place.index, uid - base), count - 1, base);
     return true;
   }
   SmallMembers members;
@@ -90,7 +102,8 @@ bool FactSet::RemoveFromSmall(uint64_t uid) {
     Block::Free(block());
     SetSmall(members.all());
   } else {
-    SetBlock(Block::Erase(block(), block_count(), index, 1), members.count);
+    const uint64_t base = block_base();
+    SetBlock(Block::Erase(block(), block_count(), index, uid - base), members.count, base);
   }
   return true;
 }

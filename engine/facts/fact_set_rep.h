@@ -71,9 +71,18 @@ inline uint32_t FactSet::block_count() const {
   return static_cast<uint32_t>(words_[1] >> 48);
 }
 
-inline void FactSet::SetBlock(Block* block, uint32_t count) {
-  TALLY_ASSERT(reinterpret_cast<uint64_t>(block) >> 48 == 0);
-  words_[0] = static_cast<uint64_t>(Form::kBlock) << Container::kFormShift;
+// Only multiples of 8: the form takes the three bits.
+inline uint64_t FactSet::block_base() const {
+  return words_[0] << 3;
+}
+
+inline BlockPlace FactSet::FindInBlock(uint64_t uid) const {
+  return uid < block_base() ? BlockPlace{} : block()->Find(block_count(), uid - block_base());
+}
+
+inline void FactSet::SetBlock(Block* block, uint32_t count, uint64_t base) {
+  TALLY_ASSERT(reinterpret_cast<uint64_t>(block) >> 48 == 0 && base % 8 == 0);
+  words_[0] = static_cast<uint64_t>(Form::kBlock) << Container::kFormShift | base >> 3;
   words_[1] = reinterpret_cast<uint64_t>(block) | uint64_t{count} << 48;
 }
 

@@ -3,20 +3,32 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
 
 namespace tallystick {
 
-// Bytes that the allocator holds for a request: glibc adds a word and rounds up to 16, at least 32.
+// Whether malloc is jemalloc's; weak, so null when it is not linked.
+extern "C" size_t nallocx(size_t size, int flags) __attribute__((weak));
+inline bool HeapIsJemalloc() {
+  return nallocx != nullptr;
+}
+
+// Bytes that the allocator holds for a request. glibc adds a word and rounds up to 16, at least 32.
+// jemalloc (5, with pages of 4 KiB) rounds up: to 8, to multiples of 16 as far as 128, then to four
+// sizes in each doubling.
 inline size_t HeapBytes(size_t requested) {
-  return std::max<size_t>(32, (requested + 8 + 15) / 16 * 16);
+  if (!HeapIsJemalloc()) return std::max<size_t>(32, (requested + 8 + 15) / 16 * 16);
+  if (requested <= 8) return 8;
+  const size_t step = requested <= 128 ? 16 : size_t{1} << (std::bit_width(requested - 1) - 3);
+  return (requested + step - 1) / step * step;
 }
 
 // The largest request that costs no more than this one.
 inline size_t HeapRoom(size_t requested) {
-  return HeapBytes(requested) - 8;
+  return HeapBytes(requested) - (HeapIsJemalloc() ? 0 : 8);
 }
 
 inline void* HeapAllocate(size_t bytes) {

@@ -9,6 +9,9 @@
 namespace tallystick {
 namespace {
 
+// At every how many insertions into a sparse block it is asked whether the chunk is crowded.
+constexpr uint32_t kCrowdedLookEvery = 16;
+
 // The part of a chunk that range covers, in bits of the chunk.
 struct BitRange {
   uint32_t first;
@@ -44,13 +47,12 @@ bool MixedSet::Add(uint64_t uid) {
     chunks_.Put(at, container);
     return true;
   }
-  SparseSet::Around around;
-  if (!sparse_.Add(uid, &around)) return false;
-  // A crowded chunk reaches 16 members up or down from this one.
-  static_assert(2 * SparseSet::kAround <= kChunkPromoteMembers);
-  const bool may_be_crowded =
-      ChunkOf(around.below) == ChunkOf(uid) || ChunkOf(around.above) == ChunkOf(uid);
-  if (may_be_crowded && cardinality() > kSmallMembersMax) PromoteIfCrowded(ChunkOf(uid));
+  uint32_t block_count = 0;
+  if (!sparse_.Add(uid, &block_count)) return false;
+  // Counting costs as much as a look-up, so it is not done at each insertion.
+  if (block_count % kCrowdedLookEvery == 0 && cardinality() > kSmallMembersMax) {
+    PromoteIfCrowded(ChunkOf(uid));
+  }
   return true;
 }
 

@@ -3,8 +3,9 @@
 // spread thinly, one that is dense, and one that is both each take the form that fits, and a set
 // changes from one to the other chunk by chunk: no operation converts more than one chunk.
 //
-// A chunk gets a container when it has 32 members, and gives it up below 16 (the arithmetic is in
-// docs/design/0001-fact-set-forms.md). A chunk's members are all in one place or all in the other.
+// A chunk gets a container when it is found to have 128 members, and gives it up below 64 (why
+// these: docs/design/0001-fact-set-forms.md). A chunk's members are all in one place or all in the
+// other.
 //
 // Pure; the shard's lock guards it. Chunks may be absent (see FactSet); sparse members never are.
 #pragma once
@@ -23,8 +24,8 @@
 
 namespace tallystick {
 
-inline constexpr uint32_t kChunkPromoteMembers = 32;
-inline constexpr uint32_t kChunkDemoteBelow = 16;
+inline constexpr uint32_t kChunkPromoteMembers = 128;
+inline constexpr uint32_t kChunkDemoteBelow = 64;
 // Up to this many members a set is a single block, and a set that has become mixed makes no new
 // containers; the second number takes it back to a single block.
 inline constexpr uint32_t kSmallMembersMax = Block::kMembersMax;

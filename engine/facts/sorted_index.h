@@ -1,5 +1,5 @@
-// SortedIndex: a sorted list of 16-byte entries in leaves of up to 128, with totals per leaf. The
-// directory of a large fact set: of its sparse blocks and of its chunks.
+// SortedIndex: a sorted list of 16-byte entries in leaves of up to 126 (2 KiB), with totals per
+// leaf. The directory of a large fact set: of its sparse blocks and of its chunks.
 //
 // A flat array would move hundreds of kilobytes per insert in a set of ten million members, and a
 // balanced tree would add 40 bytes an entry. Here an insert moves at most one leaf (2 KiB), now and
@@ -30,7 +30,7 @@ class SortedIndex {
   static_assert(std::is_trivially_copyable_v<Entry>);
 
  public:
-  static constexpr uint32_t kLeafEntriesMax = 128;
+  static constexpr uint32_t kLeafEntriesMax = 126;  // 2 KiB with the leaf's own 32 bytes
 
   struct Position {
     size_t leaf = 0;
@@ -124,7 +124,7 @@ class SortedIndex {
     if (leaf->size < kLeafEntriesMax / 4) MergeWithNext(at.leaf == 0 ? 0 : at.leaf - 1);
   }
 
-  // Members of the entries first .. (not including) last. O(leaves between + 128).
+  // Members of the entries first .. (not including) last. O(leaves between + 126).
   uint64_t MembersBetween(Position first, Position last) const {
     uint64_t members = 0;
     while (first != last) {
@@ -198,6 +198,7 @@ class SortedIndex {
     const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
   };
   static_assert(sizeof(Leaf) % alignof(Entry) == 0);
+  static_assert(sizeof(Leaf) + kLeafEntriesMax * sizeof(Entry) <= 2048);
   struct Top {
     uint64_t first_key;
     Leaf* leaf;

@@ -29,7 +29,8 @@ SparseSet::~SparseSet() {
 SparseSet::Place SparseSet::Locate(uint64_t uid) const {
   auto at = blocks_.Floor(uid);
   if (at == blocks_.end()) at = blocks_.begin();
-  return {at, blocks_.At(at).LowerBound(uid)};
+  const BlockPlace place = blocks_.At(at).Find(uid);
+  return {at, place.index, place.found};
 }
 
 SparseSet::Place SparseSet::LowerBound(uint64_t uid) const {
@@ -41,23 +42,20 @@ SparseSet::Place SparseSet::LowerBound(uint64_t uid) const {
 
 bool SparseSet::Contains(uint64_t uid) const {
   if (empty()) return false;
-  const Place place = Locate(uid);
-  const Entry& entry = blocks_.At(place.at);
-  return place.index < entry.count() && entry.at(place.index) == uid;
+  return Locate(uid).found;
 }
 
-bool SparseSet::Add(uint64_t uid, Around* around) {
-  *around = {uid, uid};
+bool SparseSet::Add(uint64_t uid, uint32_t* block_count) {
+  *block_count = 1;
   if (empty()) {
     Append({&uid, 1});
     return true;
   }
   Place place = Locate(uid);
-  const Entry& entry = blocks_.At(place.at);
-  if (place.index < entry.count() && entry.at(place.index) == uid) return false;
-  if (entry.count() == Block::kMembersMax) {
+  if (place.found) return false;
+  if (blocks_.At(place.at).count() == Block::kMembersMax) {
     // An ascending fill leaves full blocks behind, any other halves them.
-    if (place.index == entry.count() && blocks_.Next(place.at) == blocks_.end()) {
+    if (place.index == Block::kMembersMax && blocks_.Next(place.at) == blocks_.end()) {
       Append({&uid, 1});
       return true;
     }
@@ -65,23 +63,17 @@ bool SparseSet::Add(uint64_t uid, Around* around) {
     place = Locate(uid);
   }
   if (uid < blocks_.At(place.at).base) Rebase(place.at, uid);
-  InsertAt(place, uid, around);
-  return true;
-}
-
-void SparseSet::InsertAt(Place place, uint64_t uid, Around* around) {
   const Entry entry = blocks_.At(place.at);
+  *block_count = entry.count() + 1;
   Block* block = Block::Insert(entry.block(), entry.count(), place.index, uid - entry.base);
-  const Entry grown(entry.base, block, entry.count() + 1);
-  blocks_.Put(place.at, grown);
-  if (place.index >= kAround) around->below = grown.at(place.index - kAround);
-  if (place.index + kAround < grown.count()) around->above = grown.at(place.index + kAround);
+  blocks_.Put(place.at, Entry(entry.base, block, *block_count));
+  return true;
 }
 
 void SparseSet::Split(Index::Position at) {
   const Entry entry = blocks_.At(at);
-  std::array<uint64_t, Block::kMembersMax> uids;
-  entry.block()->Read(0, entry.count(), entry.base, uids.data());
+  BlockUids uids;
+  entry.ReadFrom(0, &uids);
   const uint32_t half = entry.count() / 2;
   const std::span<const uint64_t> left(uids.data(), half);
   const std::span<const uint64_t> right(uids.data() + half, entry.count() - half);
@@ -90,14 +82,14 @@ void SparseSet::Split(Index::Position at) {
   Block::Free(entry.block());
 }
 
-// Lowers the base of the first block so that uid fits, and as far below it again: a descending fill
-// does this a few times a block, not at every insert.
+// Lowers the base of the first block so that uid fits, and by an eighth more of what the block
+// spans: a descending fill does this a few times a block, not at every insert.
 void SparseSet::Rebase(Index::Position at, uint64_t uid) {
   TALLY_ASSERT(at == blocks_.begin());
   const Entry entry = blocks_.At(at);
-  std::array<uint64_t, Block::kMembersMax> uids;
-  entry.block()->Read(0, entry.count(), entry.base, uids.data());
-  const uint64_t base = uid - std::min(uid, uids[entry.count() - 1] - uid);
+  BlockUids uids;
+  entry.ReadFrom(0, &uids);
+  const uint64_t base = uid - std::min(uid, (uids[entry.count() - 1] - uid) / 8);
   Block* block = Block::New({uids.data(), entry.count()}, base);
   blocks_.Put(at, Entry(base, block, entry.count()));
   Block::Free(entry.block());
@@ -106,20 +98,20 @@ void SparseSet::Rebase(Index::Position at, uint64_t uid) {
 bool SparseSet::Remove(uint64_t uid) {
   if (empty()) return false;
   const Place place = Locate(uid);
-  const Entry& entry = blocks_.At(place.at);
-  if (place.index == entry.count() || entry.at(place.index) != uid) return false;
-  EraseAt(place, 1);
+  if (!place.found) return false;
+  EraseAt(place, 1, uid);
   return true;
 }
 
-void SparseSet::EraseAt(Place place, uint32_t n) {
+void SparseSet::EraseAt(Place place, uint32_t n, uint64_t uid) {
   const Entry entry = blocks_.At(place.at);
   if (n == entry.count()) {
     Block::Free(entry.block());
     blocks_.Erase(place.at);
     return;
   }
-  Block* block = Block::Erase(entry.block(), entry.count(), place.index, n);
+  Block* block = n == 1 ? Block::Erase(entry.block(), entry.count(), place.index, uid - entry.base)
+                        : Block::EraseMany(entry.block(), entry.count(), place.index, n);
   blocks_.Put(place.at, Entry(entry.base, block, entry.count() - n));
   if (entry.count() - n < kMergeBelow) MergeIfSmall(place.at);
 }
@@ -173,9 +165,7 @@ std::optional<uint64_t> SparseSet::NextIn(UidRange range) const {
 std::optional<uint64_t> SparseSet::LastIn(UidRange range) const {
   if (empty()) return std::nullopt;
   Place place = Locate(range.last);
-  const Entry& entry = blocks_.At(place.at);
-  const bool is_member = place.index < entry.count() && entry.at(place.index) == range.last;
-  if (!is_member) {
+  if (!place.found) {
     if (place.index == 0) {
       if (place.at == blocks_.begin()) return std::nullopt;
       place.at = blocks_.Previous(place.at);
@@ -190,12 +180,12 @@ std::optional<uint64_t> SparseSet::LastIn(UidRange range) const {
 
 void SparseSet::Collect(UidRange range, size_t limit, std::vector<uint64_t>* uids) const {
   Place place = LowerBound(range.first);
+  BlockUids block;
   while (limit > 0 && place.at != blocks_.end()) {
-    const Entry& entry = blocks_.At(place.at);
-    for (; place.index < entry.count() && limit > 0; ++place.index, --limit) {
-      const uint64_t uid = entry.at(place.index);
-      if (uid > range.last) return;
-      uids->push_back(uid);
+    const uint32_t n = blocks_.At(place.at).ReadFrom(place.index, &block);
+    for (uint32_t i = 0; i < n && limit > 0; ++i, --limit) {
+      if (block[i] > range.last) return;
+      uids->push_back(block[i]);
     }
     place = {blocks_.Next(place.at), 0};
   }
@@ -205,11 +195,12 @@ void SparseSet::RemoveRange(UidRange range, std::vector<uint64_t>* removed) {
   while (true) {
     const Place place = LowerBound(range.first);
     if (place.at == blocks_.end()) return;
-    const Entry& entry = blocks_.At(place.at);
-    uint32_t end = place.index;
-    while (end < entry.count() && entry.at(end) <= range.last) removed->push_back(entry.at(end++));
-    if (end == place.index) return;
-    EraseAt(place, end - place.index);
+    BlockUids uids;
+    const auto end = uids.begin() + blocks_.At(place.at).ReadFrom(place.index, &uids);
+    const auto gone = std::upper_bound(uids.begin(), end, range.last);
+    if (gone == uids.begin()) return;
+    removed->insert(removed->end(), uids.begin(), gone);
+    EraseAt(place, static_cast<uint32_t>(gone - uids.begin()), uids[0]);
   }
 }
 

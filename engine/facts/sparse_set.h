@@ -1,12 +1,13 @@
 // SparseSet: sorted 64-bit uids in blocks of up to 256, with a directory of the blocks. For uids
-// that are spread too thinly for chunks: 3 to 4 bytes a member for ids below a billion, 7 to 9 for
-// snowflake ids, at any size; an insert moves at most one block.
+// that are spread too thinly for chunks: 1.2 to 2 bytes a member for ids below a billion, 6 to 7
+// for snowflake ids; an insert moves at most one block.
 //
 // Pure; the shard's lock guards it. Every operation is O(log n) and converts at most one block.
 #pragma once
 
 #include <tallystick/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,17 +30,10 @@ class SparseSet {
   uint64_t cardinality() const { return blocks_.total().members; }
   bool empty() const { return blocks_.empty(); }
   bool Contains(uint64_t uid) const;
-  // Members around one that was added, kAround places away, where its block reaches that far; else
-  // the added one. Many members in one place show here without counting them.
-  static constexpr uint32_t kAround = 16;
-  struct Around {
-    uint64_t below = 0;
-    uint64_t above = 0;
-  };
-  // True when it was not there; then *around is filled.
-  bool Add(uint64_t uid, Around* around);
+  // True when it was not there; then *block_count is the number of members of its block.
+  bool Add(uint64_t uid, uint32_t* block_count);
   bool Add(uint64_t uid) {
-    Around ignored;
+    uint32_t ignored = 0;
     return Add(uid, &ignored);
   }
   bool Remove(uint64_t uid);  // true when it was there
@@ -58,11 +52,12 @@ class SparseSet {
   template <typename Visit>
   void ForEachIn(UidRange range, Visit visit) const {
     Place place = LowerBound(range.first);
+    BlockUids uids;
     while (place.at != blocks_.end()) {
-      const Entry& entry = blocks_.At(place.at);
-      for (uint32_t i = place.index; i < entry.count(); ++i) {
-        if (entry.at(i) > range.last) return;
-        visit(entry.at(i));
+      const uint32_t n = blocks_.At(place.at).ReadFrom(place.index, &uids);
+      for (uint32_t i = 0; i < n; ++i) {
+        if (uids[i] > range.last) return;
+        visit(uids[i]);
       }
       place = {blocks_.Next(place.at), 0};
     }
@@ -72,6 +67,7 @@ class SparseSet {
   bool IsValid() const;        // O(members)
 
  private:
+  using BlockUids = std::array<uint64_t, Block::kMembersMax>;
   struct Entry {
     uint64_t base = 0;    // no member of the block is below it
     uint64_t packed = 0;  // pointer (48 bits), count (16)
@@ -83,26 +79,31 @@ class SparseSet {
     uint32_t count() const { return static_cast<uint32_t>(packed >> 48); }
     uint64_t at(uint32_t index) const { return base + block()->At(index); }
     Tally tally() const { return {.members = count(), .absent = 0, .changed = 0}; }
-    // Index of the first member >= uid.
-    uint32_t LowerBound(uint64_t uid) const {
-      return uid <= base ? 0 : block()->LowerBound(count(), uid - base);
+    BlockPlace Find(uint64_t uid) const {
+      return uid < base ? BlockPlace{} : block()->Find(count(), uid - base);
+    }
+    // The members from index on; how many.
+    uint32_t ReadFrom(uint32_t index, BlockUids* uids) const {
+      block()->Read(index, count() - index, base, uids->data());
+      return count() - index;
     }
   };
   using Index = SortedIndex<Entry>;
   struct Place {
     Index::Position at;
     uint32_t index = 0;
+    bool found = false;
   };
 
   // Where uid is or would be; not in an empty set.
   Place Locate(uint64_t uid) const;
   // The first member >= uid; at == end() when there is none.
   Place LowerBound(uint64_t uid) const;
-  void InsertAt(Place place, uint64_t uid, Around* around);
   void Split(Index::Position at);
   void Rebase(Index::Position at, uint64_t uid);
-  // Drops n members of one block from place on, and the block when that was all.
-  void EraseAt(Place place, uint32_t n);
+  // Drops n members of one block from place on, of which uid is the first, and the block when that
+  // was all.
+  void EraseAt(Place place, uint32_t n, uint64_t uid);
   void MergeIfSmall(Index::Position at);
 
   Index blocks_;

@@ -1,10 +1,17 @@
 // Proves that a FactSet behaves as std::set does, in every form and on the way between them: random
 // operations on ids from dense to snowflake, in phases that mostly add and phases that mostly
 // remove, with snapshots, reloads with absent chunks, and range operations at both ends of the
-// number range. The set's own IsValid() is asked after each step (of large sets, now and then).
+// number range. Chunks are filled and thinned on purpose to just past the numbers at which forms
+// change. The set's own IsValid() is asked after each step (of large sets, now and then).
+//
+// TALLYSTICK_TEST_OPERATIONS is how many single changes and questions all profiles make together at
+// least; without it each makes its own few steps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <set>
 #include <string>
@@ -46,6 +53,22 @@ struct Profile {
   int steps;
   unsigned forms;  // that must be met on the way
 };
+
+constexpr std::array<Profile, 13> kProfiles = {{
+    {"tiny_any", Ids::kAny, 20, 0, 20000, kSparse | kSmall},
+    {"tiny_ten_million", Ids::kTenMillion, 8, 0, 20000, kSparse | kSmall},
+    {"small_any", Ids::kAny, 400, 90, 20000, kSparse},
+    {"small_one_chunk", Ids::kOneChunk, 400, 90, 20000, kSparse | kArray | kAbsent},
+    {"one_chunk", Ids::kOneChunk, 5000, 0, 40000, kArray | kDense | kAbsent | kSmall},
+    {"few_chunks", Ids::kFewChunks, 12000, 0, 60000, kSparse | kArray | kDense | kAbsent},
+    {"runs", Ids::kRuns, 12000, 0, 40000, kSparse | kArray | kRoaring | kAbsent},
+    {"ten_million", Ids::kTenMillion, 15000, 100, 60000, kSparse | kArray | kAbsent},
+    {"billion", Ids::kBillion, 6000, 0, 30000, kSparse | kArray | kSmall},
+    {"snowflake", Ids::kSnowflake, 6000, 0, 30000, kSparse | kArray | kSmall},
+    {"any", Ids::kAny, 4000, 0, 30000, kSparse | kArray | kAbsent | kSmall},
+    {"edges", Ids::kEdges, 6000, 0, 40000, kArray | kAbsent | kSmall},
+    {"clusters", Ids::kClusters, 8000, 0, 60000, kSparse | kArray | kAbsent},
+}};
 
 std::ostream& operator<<(std::ostream& out, const Profile& profile) {
   return out << profile.name;
@@ -101,15 +124,35 @@ class FactSetModel : public testing::TestWithParam<Profile> {
   }
 
   void Add(uint64_t uid) {
+    ++operations_;
     store_.Bring({uid, uid}, &set_);
     ASSERT_EQ(set_.Add(uid), model_.insert(uid).second) << uid;
     ASSERT_TRUE(set_.Contains(uid));
   }
 
   void Remove(uint64_t uid) {
+    ++operations_;
     store_.Bring({uid, uid}, &set_);
     ASSERT_EQ(set_.Remove(uid), model_.erase(uid) != 0) << uid;
     ASSERT_FALSE(set_.Contains(uid));
+  }
+
+  // Brings one chunk to a number of members around which its form changes.
+  void Force() {
+    static constexpr std::array<size_t, 8> kMembers = {10, 63, 64, 129, 160, 300, 1535, 2049};
+    const size_t members = kMembers[Random(GetParam().grow_to < 1000 ? 5 : kMembers.size())];
+    const uint64_t first = RandomId() / kChunkBits * kChunkBits;
+    const UidRange chunk{first, first + (kChunkBits - 1)};
+    std::vector<uint64_t> here = ModelIn(chunk);
+    std::shuffle(here.begin(), here.end(), random_);
+    for (; here.size() > members; here.pop_back()) Remove(here.back());
+    for (size_t missing = members - here.size(); missing > 0;) {
+      const uint64_t uid = first + Random(kChunkBits);
+      if (model_.count(uid) == 0) --missing;
+      Add(uid);
+    }
+    ASSERT_EQ(ModelIn(chunk).size(), members);
+    ASSERT_TRUE(set_.IsValid());
   }
 
   void AddRun() {
@@ -119,6 +162,7 @@ class FactSetModel : public testing::TestWithParam<Profile> {
   }
 
   void RemoveRange() {
+    ++operations_;
     UidRange range = RandomRange();
     if (Random(10) != 0)
       range.last =
@@ -133,12 +177,14 @@ class FactSetModel : public testing::TestWithParam<Profile> {
   }
 
   void Look() {
+    ++operations_;
     const uint64_t uid = Random(2) == 0 || model_.empty() ? RandomId() : SomeMember();
     store_.Bring({uid, uid}, &set_);
     ASSERT_EQ(set_.Contains(uid), model_.count(uid) != 0) << uid;
   }
 
   void Count() {
+    ++operations_;
     const UidRange range = RandomRange();
     store_.BringPartly(range, &set_);
     ASSERT_EQ(set_.CardinalityIn(range), ModelIn(range).size())
@@ -146,6 +192,7 @@ class FactSetModel : public testing::TestWithParam<Profile> {
   }
 
   void Last() {
+    ++operations_;
     const UidRange range = RandomRange();
     store_.Bring(range, &set_);
     const auto expected = ModelIn(range);
@@ -155,6 +202,7 @@ class FactSetModel : public testing::TestWithParam<Profile> {
   }
 
   void Scan() {
+    ++operations_;
     std::vector<uint64_t> uids;
     const uint64_t start = RandomRange().first;
     std::optional<uint64_t> from = start;
@@ -173,6 +221,7 @@ class FactSetModel : public testing::TestWithParam<Profile> {
   }
 
   void ReadBits() {
+    ++operations_;
     const uint64_t first = Random(4) == 0 ? UINT64_MAX - Random(20000) : RandomRange().first;
     const size_t bytes = Random(6000);
     const uint64_t last = first + std::min<uint64_t>(UINT64_MAX - first, bytes * 8);
@@ -189,6 +238,7 @@ class FactSetModel : public testing::TestWithParam<Profile> {
   }
 
   void Snapshot() {
+    ++operations_;
     store_.Snapshot(&set_);
     if (Random(2) == 0) return;
     FactSet loaded = store_.Load();
@@ -229,7 +279,8 @@ class FactSetModel : public testing::TestWithParam<Profile> {
     if (dice < 930) return ReadBits();
     if (dice < 935) return Scan();
     if (dice < 945) return Snapshot();
-    if (dice < 955) return AddRun();
+    if (dice < 954) return AddRun();
+    if (dice < 955 && Random(4) == 0) return Force();
     if (!growing && dice < 965) return RemoveRange();
     if (model_.empty()) return;
     const uint64_t uid = SomeMember();  // comes and goes
@@ -237,6 +288,13 @@ class FactSetModel : public testing::TestWithParam<Profile> {
     Add(uid);
   }
 
+  // What TALLYSTICK_TEST_OPERATIONS wants of each of the profiles; 0 without it.
+  static uint64_t OperationsWanted() {
+    const char* text = std::getenv("TALLYSTICK_TEST_OPERATIONS");
+    return text == nullptr ? 0 : std::strtoull(text, nullptr, 10) / kProfiles.size() + 1;
+  }
+
+  uint64_t operations_ = 0;
   unsigned seen_ = 0;
   uint64_t runs_ = 0;
   std::mt19937_64 random_;
@@ -248,34 +306,20 @@ class FactSetModel : public testing::TestWithParam<Profile> {
 TEST_P(FactSetModel, BehavesAsASet) {
   random_.seed(TestSeed(0x7a11 + static_cast<uint64_t>(GetParam().grow_to)));
   bool growing = true;
-  for (int step = 0; step < GetParam().steps; ++step) {
+  const uint64_t wanted = OperationsWanted();
+  for (int step = 0; step < GetParam().steps || operations_ < wanted; ++step) {
     if (model_.size() >= GetParam().grow_to) growing = false;
     if (model_.size() <= GetParam().shrink_to) growing = true;
     Step(growing);
     Check(step);
     if (HasFatalFailure() || HasNonfatalFailure()) FAIL() << "at step " << step;
   }
+  std::printf("[operations] %llu\n", static_cast<unsigned long long>(operations_));
   EXPECT_EQ(seen_ & GetParam().forms, GetParam().forms) << "a form was not met";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ids, FactSetModel,
-    testing::Values(
-        Profile{"tiny_any", Ids::kAny, 20, 0, 20000, kSparse | kSmall},
-        Profile{"tiny_ten_million", Ids::kTenMillion, 8, 0, 20000, kSparse | kSmall},
-        Profile{"small_any", Ids::kAny, 400, 90, 20000, kSparse},
-        Profile{"small_one_chunk", Ids::kOneChunk, 400, 90, 20000, kSparse | kArray | kAbsent},
-        Profile{"one_chunk", Ids::kOneChunk, 5000, 0, 40000, kArray | kDense | kAbsent | kSmall},
-        Profile{"few_chunks", Ids::kFewChunks, 12000, 0, 60000,
-                kSparse | kArray | kDense | kAbsent},
-        Profile{"runs", Ids::kRuns, 12000, 0, 40000, kSparse | kArray | kRoaring | kAbsent},
-        Profile{"ten_million", Ids::kTenMillion, 15000, 100, 60000, kSparse | kArray | kAbsent},
-        Profile{"billion", Ids::kBillion, 6000, 0, 30000, kSparse | kArray | kSmall},
-        Profile{"snowflake", Ids::kSnowflake, 6000, 0, 30000, kSparse | kArray | kSmall},
-        Profile{"any", Ids::kAny, 4000, 0, 30000, kSparse | kArray | kAbsent | kSmall},
-        Profile{"edges", Ids::kEdges, 6000, 0, 40000, kArray | kAbsent | kSmall},
-        Profile{"clusters", Ids::kClusters, 8000, 0, 60000, kSparse | kArray | kAbsent}),
-    [](const auto& profile) { return profile.param.name; });
+INSTANTIATE_TEST_SUITE_P(Ids, FactSetModel, testing::ValuesIn(kProfiles),
+                         [](const auto& profile) { return profile.param.name; });
 
 }  // namespace
 }  // namespace tallystick

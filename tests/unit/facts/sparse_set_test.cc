@@ -31,10 +31,10 @@ TEST(BlockTest, EveryWidthHoldsItsLargestDistance) {
     Block* block = Block::New(uids, 0);
     EXPECT_TRUE(block->IsValid(4));
     for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(block->At(i), uids[i]);
-    EXPECT_EQ(block->LowerBound(4, 2), 2u);
-    EXPECT_EQ(block->LowerBound(4, largest), 3u);
+    EXPECT_EQ(block->Find(4, 2).index, 2u);
+    EXPECT_EQ(block->Find(4, largest).index, 3u);
     if (width < 8) {  // one more than fits: the block widens
-      EXPECT_EQ(block->LowerBound(4, largest + 1), 4u);
+      EXPECT_EQ(block->Find(4, largest + 1).index, 4u);
       block = Block::Insert(block, 4, 4, largest + 1);
       EXPECT_EQ(block->At(4), largest + 1);
       EXPECT_EQ(block->At(3), largest);
@@ -49,7 +49,7 @@ TEST(BlockTest, ShrinksWhenMembersGo) {
   for (size_t i = 0; i < uids.size(); ++i) uids[i] = i << 40;
   Block* block = Block::New(uids, 0);
   const size_t full = block->MemoryBytes();
-  block = Block::Erase(block, Block::kMembersMax, 4, Block::kMembersMax - 4);
+  block = Block::EraseMany(block, Block::kMembersMax, 4, Block::kMembersMax - 4);
   EXPECT_LT(block->MemoryBytes(), full / 10);
   EXPECT_TRUE(block->IsValid(4));
   EXPECT_EQ(block->At(3), uids[3]);
