@@ -1,6 +1,7 @@
 #include "engine/facts/container.h"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/base/assert.h"
 #include "engine/facts/array_chunk.h"
@@ -23,8 +24,21 @@ size_t PlainBytes(uint32_t count) {
 // Ten bits hold the runs: a bitmap that has more has long left the form.
 static_assert(4 * roaring_chunk::BytesForRuns(1022) > 3 * sizeof(ChunkBits));
 
+// A packed chunk of one run has little more than a bit a member.
 bool RoaringPays(uint32_t count, uint32_t runs) {
-  return 2 * roaring_chunk::BytesForRuns(runs) <= PlainBytes(count);
+  return count > kPackedMembersMax && 2 * roaring_chunk::BytesForRuns(runs) <= PlainBytes(count);
+}
+
+Container::Form PlainForm(uint32_t count) {
+  if (count <= kPackedMembersMax) return Container::Form::kPacked;
+  return count <= kArrayMembersMax ? Container::Form::kArray : Container::Form::kDense;
+}
+
+Block* NewPacked(const ChunkBits& bits) {
+  std::array<uint64_t, kPackedMembersMax> values;
+  size_t count = 0;
+  ForEachBit(bits.data(), 0, kChunkBits - 1, [&](uint32_t bit) { values[count++] = bit; });
+  return Block::New({values.data(), count}, 0);
 }
 
 }  // namespace
@@ -42,13 +56,16 @@ Container Container::FromBits(uint64_t number, const ChunkBits& bits, uint32_t c
   Container container;
   container.words_[0] = number;
   const uint32_t runs = CountRuns(bits.data());
-  const Form plain = count <= kArrayMembersMax ? Form::kArray : Form::kDense;
-  container.TakeForm(RoaringPays(count, runs) ? Form::kRoaring : plain, bits, count, runs);
+  container.TakeForm(RoaringPays(count, runs) ? Form::kRoaring : PlainForm(count), bits, count,
+                     runs);
   return container;
 }
 
 void Container::Free() {
   switch (form()) {
+    case Form::kPacked:
+      Block::Free(pointer<Block>());
+      break;
     case Form::kArray:
       array_chunk::Free(pointer<uint16_t>());
       break;
@@ -68,6 +85,8 @@ void Container::Free() {
 bool Container::Contains(uint32_t bit) const {
   RequireMembers();
   switch (form()) {
+    case Form::kPacked:
+      return pointer<Block>()->Find(cardinality(), bit).found;
     case Form::kArray:
       return array_chunk::Contains(pointer<uint16_t>(), cardinality(), bit);
     case Form::kRoaring:
@@ -85,6 +104,18 @@ bool Container::Add(uint32_t bit) {
   RequireMembers();
   const uint32_t count = cardinality();
   switch (form()) {
+    case Form::kPacked: {
+      const BlockPlace place = pointer<Block>()->Find(count, bit);
+      if (place.found) return false;
+      if (count == kPackedMembersMax) {
+        Convert(Form::kArray);
+        return Add(bit);
+      }
+      SetForm(Form::kPacked, Block::Insert(pointer<Block>(), count, place.index, bit), count + 1,
+              0);
+      MarkChanged();
+      return true;
+    }
     case Form::kArray: {
       auto* array = pointer<uint16_t>();
       const uint32_t index = array_chunk::LowerBound(array, count, bit);
@@ -122,12 +153,27 @@ bool Container::Remove(uint32_t bit) {
   RequireMembers();
   const uint32_t count = cardinality();
   switch (form()) {
+    case Form::kPacked: {
+      auto* block = pointer<Block>();
+      const BlockPlace place = block->Find(count, bit);
+      if (!place.found) return false;
+      if (count == 1) {
+        Block::Free(block);
+        block = nullptr;
+      } else {
+        block = Block::Erase(block, count, place.index, bit);
+      }
+      SetForm(Form::kPacked, block, count - 1, 0);
+      MarkChanged();
+      return true;
+    }
     case Form::kArray: {
       auto* array = pointer<uint16_t>();
       const uint32_t index = array_chunk::LowerBound(array, count, bit);
       if (index == count || array_chunk::Values(array)[index] != bit) return false;
       SetForm(Form::kArray, array_chunk::Erase(array, count, index), count - 1, 0);
       MarkChanged();
+      if (count - 1 < kArrayMembersMin) Convert(Form::kPacked);
       return true;
     }
     case Form::kRoaring: {
@@ -172,13 +218,19 @@ uint32_t Container::RemoveRange(uint32_t first, uint32_t last, std::vector<uint6
   return gone;
 }
 
+uint32_t Container::LowerBound(uint32_t bit) const {
+  if (form() == Form::kPacked) return pointer<Block>()->Find(cardinality(), bit).index;
+  return array_chunk::LowerBound(pointer<uint16_t>(), cardinality(), bit);
+}
+
+uint32_t Container::ValueAt(uint32_t index) const {
+  if (form() == Form::kPacked) return static_cast<uint32_t>(pointer<Block>()->At(index));
+  return array_chunk::Values(pointer<uint16_t>())[index];
+}
+
 uint32_t Container::CardinalityIn(uint32_t first, uint32_t last) const {
   TALLY_ASSERT(first <= last && last < kChunkBits);
-  if (form() == Form::kArray) {
-    const auto* array = pointer<uint16_t>();
-    return array_chunk::LowerBound(array, cardinality(), last + 1) -
-           array_chunk::LowerBound(array, cardinality(), first);
-  }
+  if (is_list()) return LowerBound(last + 1) - LowerBound(first);
   if (form() == Form::kDense) return CountBits(pointer<uint64_t>(), first, last);
   ChunkBits bits;
   ToBits(&bits);
@@ -188,10 +240,9 @@ uint32_t Container::CardinalityIn(uint32_t first, uint32_t last) const {
 std::optional<uint32_t> Container::NextIn(uint32_t first, uint32_t last) const {
   TALLY_ASSERT(first <= last && last < kChunkBits);
   uint32_t found = kChunkBits;
-  if (form() == Form::kArray) {
-    const auto* array = pointer<uint16_t>();
-    const uint32_t index = array_chunk::LowerBound(array, cardinality(), first);
-    if (index < cardinality()) found = array_chunk::Values(array)[index];
+  if (is_list()) {
+    const uint32_t index = LowerBound(first);
+    if (index < cardinality()) found = ValueAt(index);
   } else if (form() == Form::kDense) {
     found = NextSetBit(pointer<uint64_t>(), first);
   } else {
@@ -205,11 +256,10 @@ std::optional<uint32_t> Container::NextIn(uint32_t first, uint32_t last) const {
 
 std::optional<uint32_t> Container::LastIn(uint32_t first, uint32_t last) const {
   TALLY_ASSERT(first <= last && last < kChunkBits);
-  if (form() == Form::kArray) {
-    const auto* array = pointer<uint16_t>();
-    const uint32_t index = array_chunk::LowerBound(array, cardinality(), last + 1);
-    if (index == 0 || array_chunk::Values(array)[index - 1] < first) return std::nullopt;
-    return array_chunk::Values(array)[index - 1];
+  if (is_list()) {
+    const uint32_t index = LowerBound(last + 1);
+    if (index == 0 || ValueAt(index - 1) < first) return std::nullopt;
+    return ValueAt(index - 1);
   }
   if (form() == Form::kDense) return LastSetBit(pointer<uint64_t>(), first, last);
   ChunkBits bits;
@@ -218,9 +268,17 @@ std::optional<uint32_t> Container::LastIn(uint32_t first, uint32_t last) const {
 }
 
 void Container::Collect(uint32_t from, size_t limit, std::vector<uint64_t>* uids) const {
+  if (form() == Form::kPacked) {
+    std::array<uint64_t, kPackedMembersMax> values;
+    const uint32_t index = LowerBound(from);
+    const uint32_t n = static_cast<uint32_t>(std::min<size_t>(limit, cardinality() - index));
+    pointer<Block>()->Read(index, n, first_uid(), values.data());
+    uids->insert(uids->end(), values.begin(), values.begin() + n);
+    return;
+  }
   if (form() == Form::kArray) {
     const auto* array = pointer<uint16_t>();
-    const uint32_t index = array_chunk::LowerBound(array, cardinality(), from);
+    const uint32_t index = LowerBound(from);
     const size_t n = std::min<size_t>(limit, cardinality() - index);
     for (size_t i = 0; i < n; ++i) {
       uids->push_back(first_uid() + array_chunk::Values(array)[index + i]);
@@ -262,6 +320,15 @@ void Container::ReadBits(UidRange range, char* out) const {
 void Container::ToBits(ChunkBits* bits) const {
   RequireMembers();
   switch (form()) {
+    case Form::kPacked: {
+      std::array<uint64_t, kPackedMembersMax> values;
+      pointer<Block>()->Read(0, cardinality(), 0, values.data());
+      bits->fill(0);
+      for (uint32_t i = 0; i < cardinality(); ++i) {
+        (*bits)[values[i] / 64] |= uint64_t{1} << (values[i] % 64);
+      }
+      return;
+    }
     case Form::kArray:
       array_chunk::ToBits(pointer<uint16_t>(), cardinality(), bits);
       return;
@@ -278,6 +345,15 @@ void Container::ToBits(ChunkBits* bits) const {
 }
 
 void Container::Encode(std::string* out) const {
+  if (form() == Form::kPacked) {
+    std::array<uint64_t, kPackedMembersMax> values;
+    std::array<uint16_t, kPackedMembersMax> bits;
+    pointer<Block>()->Read(0, cardinality(), 0, values.data());
+    std::transform(values.begin(), values.begin() + cardinality(), bits.begin(),
+                   [](uint64_t value) { return static_cast<uint16_t>(value); });
+    EncodeChunkValues({bits.data(), cardinality()}, out);
+    return;
+  }
   if (form() == Form::kArray) {
     EncodeChunkValues({array_chunk::Values(pointer<uint16_t>()), cardinality()}, out);
     return;
@@ -298,6 +374,8 @@ bool Container::Install(const ChunkBits& bits) {
 
 size_t Container::MemoryBytes() const {
   switch (form()) {
+    case Form::kPacked:
+      return pointer<Block>()->MemoryBytes();
     case Form::kArray:
       return array_chunk::MemoryBytes(pointer<uint16_t>());
     case Form::kRoaring:
@@ -322,6 +400,10 @@ bool Container::IsValid() const {
     if (values[count - 1] >= kChunkBits) return false;
     return std::adjacent_find(values, values + count, std::greater_equal<>()) == values + count;
   }
+  if (form() == Form::kPacked) {
+    const auto* block = pointer<Block>();
+    return count <= kPackedMembersMax && block->IsValid(count) && block->At(count - 1) < kChunkBits;
+  }
   if (form() == Form::kDense && count < kDenseMembersMin) return false;
   ChunkBits bits;
   ToBits(&bits);
@@ -334,7 +416,7 @@ bool Container::IsValid() const {
 }
 
 void Container::RequireMembers() const {
-  TALLY_ASSERT(form() >= Form::kArray && form() <= Form::kDense);
+  TALLY_ASSERT(form() != Form::kNone && form() != Form::kAbsent);
 }
 
 void Container::SetCardinality(uint32_t cardinality) {
@@ -357,6 +439,9 @@ void Container::SetForm(Form form, const void* members, uint32_t cardinality, ui
 
 void Container::TakeForm(Form form, const ChunkBits& bits, uint32_t count, uint32_t runs) {
   switch (form) {
+    case Form::kPacked:
+      SetForm(form, NewPacked(bits), count, 0);
+      return;
     case Form::kArray:
       SetForm(form, array_chunk::New(bits, count), count, 0);
       return;
@@ -382,8 +467,8 @@ void Container::Convert(Form form) {
 
 void Container::ReconsiderRoaring() {
   const uint32_t count = cardinality();
-  // 288 bytes are the least that roaring can halve.
-  if (form() == Form::kRoaring || count < 144 || count > kRoaringBuildMembersMax) return;
+  if (form() == Form::kPacked || form() == Form::kRoaring) return;
+  if (count <= kPackedMembersMax || count > kRoaringBuildMembersMax) return;
   const uint32_t runs = form() == Form::kArray ? array_chunk::CountRuns(pointer<uint16_t>(), count)
                                                : CountRuns(pointer<uint64_t>());
   if (RoaringPays(count, runs)) Convert(Form::kRoaring);
@@ -392,7 +477,7 @@ void Container::ReconsiderRoaring() {
 void Container::LeaveRoaringIfLarge() {
   if (cardinality() == 0) return;
   if (4 * roaring_chunk::BytesForRuns(runs()) <= 3 * PlainBytes(cardinality())) return;
-  Convert(cardinality() <= kArrayMembersMax ? Form::kArray : Form::kDense);
+  Convert(PlainForm(cardinality()));
 }
 
 }  // namespace tallystick

@@ -2,7 +2,8 @@
 // number and what the snapshots know of it. The one place that chooses forms.
 //
 //   form     bytes               taken when                     left when
-//   array    2.1 a member        at most 2,048 members          above 2,048
+//   packed   1.1 to 1.6 a member at most 256 members            above 256
+//   array    2.1 a member        at most 2,048 members          above 2,048, below 192
 //   dense    4,096               above 2,048                    below 1,536
 //   roaring  144 + 4 a run       half of the others or less     more than three quarters of them
 //   absent   0                   known by the directory only    installed
@@ -23,11 +24,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/facts/block.h"
 #include "engine/facts/chunk_bits.h"
 #include "engine/facts/tally.h"
 
 namespace tallystick {
 
+inline constexpr uint32_t kPackedMembersMax = Block::kMembersMax;
+inline constexpr uint32_t kArrayMembersMin = 192;
 inline constexpr uint32_t kArrayMembersMax = 2048;
 inline constexpr uint32_t kDenseMembersMin = 1536;
 // With more members no dense chunk becomes roaring: building that would take too long.
@@ -35,9 +39,16 @@ inline constexpr uint32_t kRoaringBuildMembersMax = 4096;
 
 class Container {
  public:
-  // The form is in the three highest bits of the first word, where FactSet keeps its own.
+  // The form is in the three highest bits of the first word, where FactSet keeps its own: 5 and 6.
   static constexpr int kFormShift = 61;
-  enum class Form : uint8_t { kNone = 0, kArray = 1, kRoaring = 2, kDense = 3, kAbsent = 4 };
+  enum class Form : uint8_t {
+    kNone = 0,
+    kArray = 1,
+    kRoaring = 2,
+    kDense = 3,
+    kAbsent = 4,
+    kPacked = 7,
+  };
 
   Container() = default;
   // On disk only, as a directory says: saved, not changed. 1 <= cardinality <= kChunkBits.
@@ -106,6 +117,11 @@ class Container {
   }
   uint32_t runs() const { return static_cast<uint32_t>((words_[0] & kRunsMask) >> kRunsShift); }
   void RequireMembers() const;
+  // Of a packed chunk or an array.
+  bool is_list() const { return form() == Form::kPacked || form() == Form::kArray; }
+  uint32_t LowerBound(uint32_t bit) const;
+  uint32_t ValueAt(uint32_t index) const;
+
   void SetCardinality(uint32_t cardinality);
   void SetRuns(uint32_t runs);
   void SetForm(Form form, const void* members, uint32_t cardinality, uint32_t runs);

@@ -236,6 +236,7 @@ void FactSet::ChunksWithMembers(std::vector<uint64_t>* chunks) const {
 FactSet::Shape FactSet::shape() const {
   Shape shape;
   const auto count = [&shape](const Container& container) {
+    if (container.form() == Container::Form::kPacked) ++shape.array;
     if (container.form() == Container::Form::kArray) ++shape.array;
     if (container.form() == Container::Form::kRoaring) ++shape.roaring;
     if (container.form() == Container::Form::kDense) ++shape.dense;

@@ -83,7 +83,7 @@ class FactSet {
 
   // ---- Looking in
   // ------------------------------------------------------------------------------------ Containers
-  // by form; sparse counts 1 when some members are in no chunk's container.
+  // by form, packed ones as arrays; sparse counts 1 when some members are in no chunk's container.
   struct Shape {
     uint64_t sparse = 0, array = 0, roaring = 0, dense = 0, absent = 0;
   };

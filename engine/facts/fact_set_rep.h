@@ -14,7 +14,7 @@
 
 namespace tallystick {
 
-// kArray to kAbsent are Container's own: such a set's two words are a Container.
+// kArray to kAbsent and kPacked are Container's own: such a set's two words are a Container.
 enum class FactSet::Form : uint8_t {
   kInline = 0,
   kArray = 1,
@@ -23,6 +23,7 @@ enum class FactSet::Form : uint8_t {
   kAbsent = 4,
   kBlock = 5,
   kMixed = 6,
+  kPacked = 7,
 };
 
 // The members of an inline or block set, and room for one more.
@@ -40,7 +41,7 @@ inline FactSet::Form FactSet::form() const {
 }
 
 inline bool FactSet::is_container() const {
-  return form() >= Form::kArray && form() <= Form::kAbsent;
+  return form() != Form::kInline && form() != Form::kBlock && form() != Form::kMixed;
 }
 
 inline Container FactSet::container() const {

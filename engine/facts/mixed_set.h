@@ -3,7 +3,7 @@
 // spread thinly, one that is dense, and one that is both each take the form that fits, and a set
 // changes from one to the other chunk by chunk: no operation converts more than one chunk.
 //
-// A chunk gets a container when it is found to have 128 members, and gives it up below 64 (why
+// A chunk gets a container when it is found to have 64 members, and gives it up below 32 (why
 // these: docs/design/0001-fact-set-forms.md). A chunk's members are all in one place or all in the
 // other.
 //
@@ -24,8 +24,8 @@
 
 namespace tallystick {
 
-inline constexpr uint32_t kChunkPromoteMembers = 128;
-inline constexpr uint32_t kChunkDemoteBelow = 64;
+inline constexpr uint32_t kChunkPromoteMembers = 64;
+inline constexpr uint32_t kChunkDemoteBelow = 32;
 // Up to this many members a set is a single block, and a set that has become mixed makes no new
 // containers; the second number takes it back to a single block.
 inline constexpr uint32_t kSmallMembersMax = Block::kMembersMax;

@@ -117,7 +117,7 @@ TEST(ContainerTest, RoaringIsLeftWhenItsRunsAreBrokenUp) {
   EXPECT_LE(largest, 4112u);
   chunk.ExpectSame();
   for (uint32_t bit = 1; bit < kChunkBits - 2; bit += 2) chunk.Remove(bit);
-  EXPECT_EQ(chunk->form(), Form::kArray);
+  EXPECT_EQ(chunk->form(), Form::kPacked);
   chunk.ExpectSame();
 }
 
@@ -144,12 +144,32 @@ TEST(ContainerTest, FromBitsTakesTheSmallestForm) {
     EXPECT_FALSE(chunk->saved());
     return chunk->form();
   };
-  EXPECT_EQ(form_of(1, 1), Form::kArray);
+  EXPECT_EQ(form_of(1, 1), Form::kPacked);
+  EXPECT_EQ(form_of(kPackedMembersMax, 1), Form::kPacked);
+  EXPECT_EQ(form_of(kPackedMembersMax + 1, 2), Form::kArray);
   EXPECT_EQ(form_of(kArrayMembersMax, 2), Form::kArray);
   EXPECT_EQ(form_of(kArrayMembersMax + 1, 2), Form::kDense);
-  EXPECT_EQ(form_of(147, 1), Form::kArray);
-  EXPECT_EQ(form_of(148, 1), Form::kRoaring);  // 2 x (144 + 4) = 2 x 148
+  EXPECT_EQ(form_of(kPackedMembersMax + 1, 1), Form::kRoaring);
   EXPECT_EQ(form_of(kChunkBits, 1), Form::kRoaring);
+}
+
+TEST(ContainerTest, PackedBecomesAnArrayAboveItsMaximumAndBackBelowTheMinimum) {
+  Mirrored chunk(0);
+  for (uint32_t i = 1; i < kPackedMembersMax; ++i) chunk.Add(i * 100);
+  EXPECT_EQ(chunk->form(), Form::kPacked);
+  EXPECT_LT(chunk->MemoryBytes(), kPackedMembersMax * 3 / 2);
+  chunk.ExpectSame();
+  chunk.Add(1);
+  EXPECT_EQ(chunk->form(), Form::kArray);
+  chunk.ExpectSame();
+  chunk.Remove(1);
+  EXPECT_EQ(chunk->form(), Form::kArray) << "hysteresis";
+  for (uint32_t i = kPackedMembersMax - 1; i >= kArrayMembersMin; --i) chunk.Remove(i * 100);
+  EXPECT_EQ(chunk->cardinality(), kArrayMembersMin);
+  EXPECT_EQ(chunk->form(), Form::kArray);
+  chunk.Remove(100);
+  EXPECT_EQ(chunk->form(), Form::kPacked);
+  chunk.ExpectSame();
 }
 
 TEST(ContainerTest, RandomOperationsKeepTheMembers) {
