@@ -38,6 +38,29 @@ class EngineImpl final : public Engine {
                                Ticket* ticket) override;
   Result<std::optional<uint64_t>> Last(const FactKey& key, UidRange range, Ticket* ticket) override;
   Result<SetInfo> GetSetInfo(const FactKey& key, Ticket* ticket) override;
+  Result<std::optional<uint64_t>> FirstClear(const FactKey& key, UidRange range,
+                                             Ticket* ticket) override;
+  Result<std::vector<std::optional<int64_t>>> BitField(const FactKey& key,
+                                                       std::span<const BitFieldOp> ops,
+                                                       SetLabels labels,
+                                                       const WriteOptions& options,
+                                                       Ticket* ticket) override;
+  Result<BulkOutcome> ReplaceRange(const FactKey& key, UidRange range,
+                                   std::span<const uint64_t> members, SetLabels labels,
+                                   const WriteOptions& options, Ticket* ticket) override;
+  Result<uint64_t> StoreBits(BitOp op, std::span<const BitSource> sources, const FactKey& target,
+                             UidRange range, SetLabels labels, const WriteOptions& options,
+                             Ticket* ticket) override;
+  Status Sample(const FactKey& key, uint64_t count, bool distinct, std::vector<uint64_t>* uids,
+                Ticket* ticket) override;
+  Status TakeRandom(const FactKey& key, uint64_t count, std::vector<uint64_t>* uids,
+                    const WriteOptions& options, Ticket* ticket) override;
+  Result<std::optional<uint64_t>> Combine(SetOp op, std::span<const FactKey> sources, uint64_t from,
+                                          size_t limit, std::vector<uint64_t>* uids,
+                                          Ticket* ticket) override;
+  Result<uint64_t> StoreCombined(SetOp op, std::span<const FactKey> sources, const FactKey& target,
+                                 SetLabels labels, const WriteOptions& options,
+                                 Ticket* ticket) override;
   Result<Counts> GetCounts(const EntityKey& entity, Ticket* ticket) override;
   Status GetCounts(std::span<const EntityKey> entities, std::vector<Counts>* out,
                    Ticket* ticket) override;
@@ -77,6 +100,22 @@ class EngineImpl final : public Engine {
   Status ReadSet(const FactKey& key, Ticket* ticket,
                  const std::function<std::optional<uint64_t>(const FactSet&)>& absent,
                  const std::function<Status(const SetView&)>& run);
+
+  // A page of a set's members, and whether the first one's chunk is crowded (engine_algebra.cc).
+  struct SetPage {
+    std::vector<uint64_t> uids;
+    std::optional<uint64_t> next;
+    bool crowded = false;
+  };
+  Status ReadPage(const FactKey& key, uint64_t from, SetPage* page, Ticket* ticket);
+  Status ReadChunkBits(const FactKey& key, uint64_t chunk, ChunkBits* bits, Ticket* ticket);
+  Status Filter(const FactKey& key, bool members, std::vector<uint64_t>* uids, Ticket* ticket);
+  Result<std::optional<uint64_t>> CombinePage(SetOp op, std::span<const FactKey> sources,
+                                              uint64_t from, std::vector<uint64_t>* uids,
+                                              Ticket* ticket);
+  // The members of target within range become those of result, each plus range.first.
+  Status ReplaceWith(const FactSet& result, const FactKey& target, UidRange range, SetLabels labels,
+                     Ticket* own);
 
   // Waits for what a call changed, as its options say. `own` holds the call's own changes.
   Status Finish(const WriteOptions& options, const Ticket& own, Ticket* callers);

@@ -40,6 +40,32 @@ class WritePath {
   // Deletes plain keys of one shard whose time has come; how many.
   size_t ExpireDue(uint32_t shard, size_t max);
 
+  // ---- Changes of many facts (write_path_bulk.cc)
+
+  // What there is of a set under its shard's lock, and what shall become of it.
+  struct Current {
+    const FactSet* set;       // null: no member
+    const PlainState* plain;  // of a plain key that lives; null otherwise
+  };
+  struct Change {
+    std::vector<uint64_t> added, removed;  // ascending; none of added is a member, all of removed
+    uint64_t bits_bytes = 0;               // a plain bitmap is at least so long afterwards
+    std::optional<std::string> value;      // instead of all that: what a plain string becomes
+    SetLabels labels;
+  };
+  // Names a chunk that it needs, or fills *change and answers nullopt. May be called several times.
+  using Decide = std::function<std::optional<uint64_t>(const Current& now, Change* change)>;
+  // Runs `decide` and applies the change as one event (none when nothing changes). A plain string
+  // is shown only to callers of the metric bits; any other contradiction of types is kWrongType.
+  Status ChangeSet(const FactKey& key, int32_t busy_timeout_ms, Ticket* ticket,
+                   const Decide& decide);
+  // The plain key becomes a set (metric "set") or a bitmap of so many bytes (metric "bits"),
+  // whatever it was, without expiry; with no member or no byte it is deleted. `list` holds the
+  // members of `set` as a chunk list.
+  Status PlainReplace(std::string_view key, std::string_view metric, FactSet set,
+                      uint64_t bits_bytes, std::string list, int32_t busy_timeout_ms,
+                      Ticket* ticket);
+
   // Removes everything of a shard from memory and pushes the event that says so. All locks of
   // EngineImpl::Wipe are held.
   void WipeShard(uint32_t shard);

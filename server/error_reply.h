@@ -17,6 +17,23 @@ inline constexpr std::string_view kNotInteger = "ERR value is not an integer or 
 inline constexpr std::string_view kNotPositive = "ERR value is out of range, must be positive";
 inline constexpr std::string_view kBitOffset = "ERR bit offset is not an integer or out of range";
 inline constexpr std::string_view kBitValue = "ERR bit is not an integer or out of range";
+inline constexpr std::string_view kBitArgument = "ERR The bit argument must be 1 or 0.";
+inline constexpr std::string_view kBitType =
+    "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 "
+    "is.";
+inline constexpr std::string_view kBitOverflow = "ERR Invalid OVERFLOW type specified";
+inline constexpr std::string_view kBitFieldReadOnly =
+    "ERR BITFIELD_RO only supports the GET subcommand";
+inline constexpr std::string_view kBitNot =
+    "ERR BITOP NOT must be called with a single source key.";
+inline constexpr std::string_view kStringTooLong =
+    "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+inline constexpr std::string_view kLimitNegative = "ERR LIMIT can't be negative";
+inline constexpr std::string_view kNumkeysZero = "ERR numkeys should be greater than 0";
+inline constexpr std::string_view kNumkeysTooMany =
+    "ERR Number of keys can't be greater than number of args";
+inline constexpr std::string_view kRange =
+    "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807";
 inline constexpr std::string_view kWrongType =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr std::string_view kInvalidCursor = "ERR invalid cursor";
@@ -42,6 +59,8 @@ inline constexpr std::string_view kInvalidCommand = "ERR Invalid command specifi
 
 // Ours: no Redis command says these.
 inline constexpr std::string_view kReplyTooLarge = "ERR reply too large, use SSCAN";
+inline constexpr std::string_view kRecordBits =
+    "ERR count keys are derived from facts and not written bit by bit";
 inline constexpr std::string_view kMember =
     "ERR set members must be unsigned 64-bit integers in canonical decimal form";
 inline constexpr std::string_view kUid =

@@ -11,6 +11,7 @@ uint8_t SlotOf(const EtypeInfo& etype, EventKind kind, uint8_t metric) {
   switch (kind) {
     case EventKind::kFlip:
     case EventKind::kBulkClear:
+    case EventKind::kBulkChange:
       return etype.slot_of_metric[metric];
     case EventKind::kCounter:
       return etype.slot_of_name[metric];
@@ -137,6 +138,17 @@ void BecomePlainString(Entity& entity, std::string_view value, uint64_t expire_a
   plain.value = std::string(value);
   plain.expire_at_ms = expire_at_ms;
   plain.bits_bytes = 0;
+}
+
+void BecomePlainSet(Entity& entity, uint8_t metric, FactSet set, uint64_t bits_bytes) {
+  TALLY_ASSERT(metric == kBitsMetric ? bits_bytes > 0 : !set.empty());
+  PlainState& plain = PlainOf(entity);
+  DropSets(entity, plain);
+  plain.type = metric == kBitsMetric ? PlainType::kBits : PlainType::kSet;
+  plain.value = std::string();
+  plain.expire_at_ms = 0;
+  plain.bits_bytes = bits_bytes;
+  if (!set.empty()) entity.SetFor(metric).set = std::move(set);
 }
 
 void BecomeNothing(Entity& entity) {

@@ -48,6 +48,8 @@ void JoinLabels(SetLabels add, SetLabels* labels);
 // gone.
 void NotePlainFlip(Entity& entity, uint8_t metric, uint64_t uid);
 void BecomePlainString(Entity& entity, std::string_view value, uint64_t expire_at_ms);
+// A bitmap (metric kBitsMetric) has a length of at least 1, a set (kSetMetric) a member.
+void BecomePlainSet(Entity& entity, uint8_t metric, FactSet set, uint64_t bits_bytes);
 void BecomeNothing(Entity& entity);  // plain delete: the orphans of its sets are remembered
 
 }  // namespace tallystick

@@ -24,13 +24,19 @@ enum class EventKind : uint8_t {
   kPlainDelete = 6,  // the plain key is gone, whatever it was
   kPlainLength = 7,  // the plain bitmap is at least `uid` bytes long
   kWipe = 8,         // everything in the shard is gone; no entity
+  // payload: the members that metric's set gained and those that it lost (EncodeChange); delta =
+  // gained - lost; uid = least length in bytes afterwards, of a plain bitmap
+  kBulkChange = 9,
+  // the plain key becomes the set or bitmap (as metric says) of the members in payload (a chunk
+  // list), whatever it was, and no longer expires; uid = length in bytes of a bitmap
+  kPlainReplace = 10,
 };
-inline constexpr uint8_t kEventKindLast = 8;
+inline constexpr uint8_t kEventKindLast = 10;
 
 struct Event {
   EventKind kind = EventKind::kFlip;
   uint8_t metric = 0;     // index of the metric (or slot) name in the engine's name table
-  uint8_t label_any = 0;  // SetLabels of a flip
+  uint8_t label_any = 0;  // SetLabels of a flip or bulk change
   uint8_t label_first = 0;
   uint32_t shard = 0;
   uint64_t sequence = 0;  // of the shard

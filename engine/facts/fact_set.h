@@ -21,6 +21,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/facts/chunk_bits.h"
+
 namespace tallystick {
 
 struct BlockPlace;
@@ -54,6 +56,10 @@ class FactSet {
   uint64_t RemoveRange(UidRange range, std::vector<uint64_t>* removed);
   // Numbers of the chunks that have a member, ascending; absent ones included.
   void ChunksWithMembers(std::vector<uint64_t>* chunks) const;
+  // The bits of one chunk. O(4 KiB).
+  void ReadChunk(uint64_t chunk, ChunkBits* bits) const;
+  // Adds a chunk's members, `count` of them, above all that are here. O(4 KiB) amortized.
+  void AppendChunk(uint64_t chunk, const ChunkBits& bits, uint32_t count);
 
   // ---- Chunks on disk
   // -------------------------------------------------------------------------------- The first

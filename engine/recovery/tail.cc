@@ -2,6 +2,7 @@
 
 #include "engine/counts/fold.h"
 #include "engine/events/batch_codec.h"
+#include "engine/facts/chunk_list.h"
 
 namespace tallystick {
 namespace {
@@ -21,13 +22,45 @@ Status Flip(MetricSet& set, uint64_t uid, bool add, const TailEvent& event,
   return changed ? Status() : Contradiction(event, "a fact was already so");
 }
 
+Status FlipAll(MetricSet& set, std::string_view chunk_list, bool add, const TailEvent& event,
+               const std::function<Status(MetricSet&, uint64_t)>& fetch_chunk) {
+  Status status;
+  const bool valid = ReadChunkList(chunk_list, [&](uint64_t chunk, const ChunkBits& bits) {
+    ForEachBit(bits.data(), 0, kChunkBits - 1, [&](uint32_t bit) {
+      if (status.ok()) status = Flip(set, FirstUidOf(chunk) + bit, add, event, fetch_chunk);
+    });
+    return status.ok();
+  });
+  if (!status.ok() || valid) return status;
+  return Contradiction(event, "a bulk change is malformed");
+}
+
+Status BulkChange(const EtypeInfo& etype, const TailEvent& event,
+                  const std::function<Status(MetricSet&, uint64_t)>& fetch_chunk, Entity* entity) {
+  std::string_view added;
+  std::string_view removed;
+  if (!SplitChange(event.payload_view(), &added, &removed)) {
+    return Contradiction(event, "a bulk change is malformed");
+  }
+  MetricSet& set = entity->SetFor(event.metric);
+  if (Status s = FlipAll(set, added, true, event, fetch_chunk); !s.ok()) return s;
+  if (Status s = FlipAll(set, removed, false, event, fetch_chunk); !s.ok()) return s;
+  JoinLabels({event.label_any, event.label_first}, &set.labels);
+  entity->ForgetIfEmpty(set);
+  if (etype.id == kPlainEtype) {
+    NotePlainFlip(*entity, event.metric, event.uid == 0 ? 0 : (event.uid - 1) * 8);
+  }
+  return Status();
+}
+
 }  // namespace
 
 Status AppendTail(Catalog* catalog, std::span<const JournalEvent> events,
                   std::vector<TailEvent>* tail) {
   const auto has_metric = [](const JournalEvent& event) {
     return event.kind == EventKind::kFlip || event.kind == EventKind::kCounter ||
-           event.kind == EventKind::kBulkClear;
+           event.kind == EventKind::kBulkClear || event.kind == EventKind::kBulkChange ||
+           event.kind == EventKind::kPlainReplace;
   };
   std::optional<uint8_t> metric;
   std::string_view metric_name;
@@ -104,6 +137,20 @@ Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vect
         entity.ForgetIfEmpty(set);
         if (status.ok() && etype.id == kPlainEtype && !uids.empty()) {
           NotePlainFlip(entity, event.metric, uids.front());
+        }
+        break;
+      }
+      case EventKind::kBulkChange:
+        status = BulkChange(etype, event, fetch_chunk, &entity);
+        break;
+      case EventKind::kPlainReplace: {
+        FactSet set;
+        const bool valid = SetFromChunkList(event.payload_view(), &set) &&
+                           (event.metric == kBitsMetric ? event.uid > 0 : !set.empty());
+        if (valid) {
+          BecomePlainSet(entity, event.metric, std::move(set), event.uid);
+        } else {
+          status = Contradiction(event, "the value of a plain key is malformed");
         }
         break;
       }

@@ -4,6 +4,7 @@
 #include "engine/base/log.h"
 #include "engine/counts/sds_record.h"
 #include "engine/events/batch_codec.h"
+#include "engine/facts/chunk_list.h"
 #include "engine/storage/key_codec.h"
 
 #include <algorithm>
@@ -34,6 +35,20 @@ Status Flip(bool changed, const std::string& metric, const VerifyEvent& event, u
   return Corrupt("its snapshot contradicts the journal: sequence " +
                  std::to_string(event.sequence) + " changes " + metric + " of uid " +
                  std::to_string(uid) + ", which the snapshot already has so");
+}
+
+Status FlipAll(std::string_view chunk_list, bool add, const std::string& metric,
+               const VerifyEvent& event, FactSet* set) {
+  Status status;
+  const bool valid = ReadChunkList(chunk_list, [&](uint64_t chunk, const ChunkBits& bits) {
+    ForEachBit(bits.data(), 0, kChunkBits - 1, [&](uint32_t bit) {
+      const uint64_t uid = FirstUidOf(chunk) + bit;
+      if (status.ok()) status = Flip(add ? set->Add(uid) : set->Remove(uid), metric, event, uid);
+    });
+    return status.ok();
+  });
+  if (!status.ok() || valid) return status;
+  return Corrupt("a bulk change is malformed");
 }
 
 // Journal has vanished, or the piece is from elsewhere.
@@ -141,6 +156,17 @@ Status EntityVerifier::ApplyTail(const StoredEntity& entity, const VerifyTail& t
         }
         break;
       }
+      case EventKind::kBulkChange: {
+        std::string_view added;
+        std::string_view removed;
+        if (!SplitChange(tail.payload(event), &added, &removed)) {
+          return Corrupt("a bulk change is malformed");
+        }
+        FactSet& set = facts->sets[metric];
+        if (Status s = FlipAll(added, true, metric, event, &set); !s.ok()) return s;
+        if (Status s = FlipAll(removed, false, metric, event, &set); !s.ok()) return s;
+        break;
+      }
       case EventKind::kCounter:
         facts->counter_parts[metric] += event.delta;
         break;
@@ -155,6 +181,7 @@ Status EntityVerifier::ApplyTail(const StoredEntity& entity, const VerifyTail& t
       case EventKind::kPlainString:
       case EventKind::kPlainDelete:
       case EventKind::kPlainLength:
+      case EventKind::kPlainReplace:
       case EventKind::kWipe:
         return Corrupt("the journal has an event of a plain key for it");
     }
@@ -192,7 +219,8 @@ Status EntityVerifier::ReadSums(const StoredEntity& entity, const VerifyTail& ta
       return Corrupt("a reset is malformed");
     }
     for (size_t i = 0; i < slots.size(); ++i) {
-      const bool is_fact = event.kind == EventKind::kFlip || event.kind == EventKind::kBulkClear;
+      const bool is_fact = event.kind == EventKind::kFlip || event.kind == EventKind::kBulkClear ||
+                           event.kind == EventKind::kBulkChange;
       if (is_fact && slots[i].has_facts && slots[i].metric == tail.metric(event)) {
         sums->values[i] += event.delta;
       } else if (event.kind == EventKind::kCounter && slots[i].name == tail.metric(event)) {

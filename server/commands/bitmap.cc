@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "server/commands/bit_view.h"
 #include "server/commands/handlers.h"
 #include "server/commands/key_access.h"
 #include "server/error_reply.h"
@@ -11,30 +12,6 @@
 namespace tallystick::server {
 
 namespace {
-
-// The largest offset that a view takes: Redis's for plain keys, the chunk's last bit for a chunk; a
-// likes face takes any uid.
-uint64_t OffsetMax(const KeyView& view) {
-  switch (view.face) {
-    case Face::kChunk:
-      return kChunkBits - 1;
-    case Face::kLikes:
-      return UINT64_MAX;
-    default:
-      return kPlainBitMax;
-  }
-}
-
-SetLabels BitLabels(const KeyView& view) {
-  switch (view.face) {
-    case Face::kChunk:
-      return {.any = kLabelChunkFace, .first = 0};
-    case Face::kLikes:
-      return {.any = kLabelLikesFace, .first = kLabelFirstBits};
-    default:
-      return {};
-  }
-}
 
 uint64_t CountBits(std::string_view bytes) {
   uint64_t bits = 0;
@@ -52,41 +29,6 @@ uint64_t CountBits(std::string_view bytes, uint64_t first, uint64_t last) {
   uint64_t bits = static_cast<uint64_t>(std::popcount(byte_at(first) & (0xffu >> (first % 8))));
   bits += CountBits(bytes.substr(first / 8 + 1, last / 8 - first / 8 - 1));
   return bits + static_cast<uint64_t>(std::popcount(byte_at(last) & (0xff00u >> (last % 8 + 1))));
-}
-
-// A likes face can be 2^61 bytes long, so bit positions need more than 64 bits.
-__extension__ using Wide = __int128;
-
-struct BitRange {
-  bool whole = true;
-  bool empty = false;
-  uint64_t first = 0;  // in bits
-  uint64_t last = 0;   // included
-};
-
-// Redis's range arithmetic over a string of `bytes`: negative positions count from the end.
-BitRange ResolveRange(int64_t start, int64_t end, bool in_bits, uint64_t bytes) {
-  BitRange range;
-  range.whole = false;
-  const Wide total = static_cast<Wide>(bytes) * (in_bits ? 8 : 1);
-  Wide from = start;
-  Wide to = end;
-  if (start < 0 && end < 0 && start > end) {
-    range.empty = true;
-    return range;
-  }
-  if (from < 0) from += total;
-  if (to < 0) to += total;
-  from = std::max<Wide>(from, 0);
-  to = std::max<Wide>(to, 0);
-  to = std::min(to, total - 1);
-  if (from > to) {
-    range.empty = true;
-    return range;
-  }
-  range.first = static_cast<uint64_t>(in_bits ? from : from * 8);
-  range.last = static_cast<uint64_t>(in_bits ? to : to * 8 + 7);
-  return range;
 }
 
 Result<uint64_t> CountView(CommandContext& c, const KeyView& view, const BitRange& range) {
@@ -118,10 +60,10 @@ Flow SetBit(CommandContext& c) {
   const Result<KeyView> view = ResolveKey(c, c.args[1]);
   if (!view) return c.Fail(view.error());
   const std::optional<uint64_t> offset = ParseUint64(c.args[2]);
-  if (!offset || *offset > OffsetMax(*view)) return c.Error(error::kBitOffset);
+  if (!offset || *offset > BitOffsetMax(*view)) return c.Error(error::kBitOffset);
   if (c.args[3] != "0" && c.args[3] != "1") return c.Error(error::kBitValue);
   if (view->face == Face::kRecord) {
-    return c.Error("ERR count keys are derived from facts and not written bit by bit");
+    return c.Error(error::kRecordBits);
   }
   const bool set = c.args[3] == "1";
   c.batch.Open(FactBatch::Reply::kBefore, 1, true);
@@ -136,7 +78,7 @@ Flow GetBit(CommandContext& c) {
   const Result<KeyView> view = ResolveKey(c, c.args[1]);
   if (!view) return c.Fail(view.error());
   const std::optional<uint64_t> offset = ParseUint64(c.args[2]);
-  if (!offset || *offset > OffsetMax(*view)) return c.Error(error::kBitOffset);
+  if (!offset || *offset > BitOffsetMax(*view)) return c.Error(error::kBitOffset);
   if (view->face == Face::kRecord) {
     BitRange bit;
     bit.whole = false;
@@ -172,9 +114,13 @@ Flow BitCount(CommandContext& c) {
     if (!start || !end) return c.Error(error::kNotInteger);
     const bool in_bits = c.Is(4, "BIT");
     if (c.argc() == 5 && !in_bits && !c.Is(4, "BYTE")) return c.Error(error::kSyntax);
+    if (*start < 0 && *end < 0 && *start > *end) {
+      c.reply().Integer(0);
+      return Flow::kNext;
+    }
     const Result<uint64_t> bytes = StringBytes(c, *view);
     if (!bytes) return c.Fail(bytes.error());
-    range = ResolveRange(*start, *end, in_bits, *bytes);
+    range = ResolveBitRange(*start, *end, in_bits, *bytes);
   } else if (c.argc() != 2) {
     return c.Error(error::kSyntax);
   }

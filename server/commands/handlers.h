@@ -57,6 +57,11 @@ Flow StrLen(CommandContext& c);
 Flow SetBit(CommandContext& c);
 Flow GetBit(CommandContext& c);
 Flow BitCount(CommandContext& c);
+// bits.cc
+Flow BitPos(CommandContext& c);
+Flow BitField(CommandContext& c);
+Flow BitFieldRo(CommandContext& c);
+Flow BitOperation(CommandContext& c);
 // set.cc
 Flow SAdd(CommandContext& c);
 Flow SRem(CommandContext& c);
@@ -65,6 +70,21 @@ Flow SMIsMember(CommandContext& c);
 Flow SCard(CommandContext& c);
 Flow SMembers(CommandContext& c);
 Flow SScan(CommandContext& c);
+// set_algebra.cc
+Flow SRandMember(CommandContext& c);
+Flow SPop(CommandContext& c);
+Flow SMove(CommandContext& c);
+Flow SInter(CommandContext& c);
+Flow SUnion(CommandContext& c);
+Flow SDiff(CommandContext& c);
+Flow SInterStore(CommandContext& c);
+Flow SUnionStore(CommandContext& c);
+Flow SDiffStore(CommandContext& c);
+Flow SInterCard(CommandContext& c);
+Flow FactInter(CommandContext& c);
+Flow FactUnion(CommandContext& c);
+Flow FactDiff(CommandContext& c);
+Flow FactInterCard(CommandContext& c);
 // fact.cc
 Flow FactAdd(CommandContext& c);
 Flow FactRem(CommandContext& c);

@@ -4,6 +4,7 @@
 #include "server/commands/handlers.h"
 #include "server/commands/key_access.h"
 #include "server/commands/member_scan.h"
+#include "server/commands/set_view.h"
 #include "server/error_reply.h"
 #include "server/glob.h"
 #include "server/resp/number.h"
@@ -16,35 +17,6 @@ namespace {
 // Sets larger than this are read on a worker thread.
 constexpr uint64_t kInlineMembersMax = 4096;
 constexpr uint64_t kReplyBytesPerMemberMax = 27;  // "$20", CR LF, 20 digits, CR LF
-
-SetLabels MemberLabels(const KeyView& view) {
-  if (view.face != Face::kLikes) return {};
-  return {.any = kLabelLikesFace, .first = kLabelFirstSet};
-}
-
-struct SetView {
-  KeyView view;
-  FactKey key;
-};
-
-// The fact set behind a key; kWrongType for chunks and records.
-Result<SetView> ResolveSet(CommandContext& c, std::string_view key) {
-  const Result<KeyView> view = ResolveKey(c, key);
-  if (!view) return Fail(view.error());
-  const std::optional<FactKey> fact = SetOf(*view);
-  if (!fact) return Fail(StatusCode::kWrongType, "");
-  return SetView{*view, *fact};
-}
-
-// As ResolveSet, and a plain key of another type is kWrongType too. For commands outside the batch.
-Result<SetView> ResolveSetForRead(CommandContext& c, std::string_view key) {
-  const Result<SetView> set = ResolveSet(c, key);
-  if (!set || set->view.face != Face::kPlain) return set;
-  const Result<std::string_view> type = TypeOf(c, set->view);
-  if (!type) return Fail(type.error());
-  if (*type == "string") return Fail(StatusCode::kWrongType, "");
-  return set;
-}
 
 bool AllUids(std::span<const std::string_view> members) {
   return std::all_of(members.begin(), members.end(),

@@ -4,6 +4,7 @@
 #include "engine/counts/schema.h"
 #include "engine/counts/sds_record.h"
 #include "engine/events/batch_codec.h"
+#include "engine/facts/chunk_list.h"
 #include "engine/facts/entity_image.h"
 #include "engine/storage/key_codec.h"
 #include "engine/storage/meta.h"
@@ -137,6 +138,23 @@ TEST(GoldenRecords, JournalBatchOfEveryKindAndForm) {
     events.back().etype = keep(std::string("type") + std::to_string(i));
   }
   CheckBatch("journal_batch_all", events);
+}
+
+TEST(GoldenRecords, JournalBatchOfBulkChanges) {
+  std::string change, list;
+  EncodeChange(std::vector<uint64_t>{7, 8, 20}, std::vector<uint64_t>{32768}, &change);
+  ChunkListWriter writer(&list);
+  for (const uint64_t bit : {0u, 9u, 70000u}) writer.Append(bit);
+  writer.Finish();
+  std::vector<JournalEvent> events = {
+      Event(EventKind::kBulkChange, 3, 100, "like", "article", "42"),
+      Event(EventKind::kPlainReplace, 3, 101, "bits", "", "plain key"),
+  };
+  events[0].delta = 2;
+  events[0].payload = change;
+  events[1].uid = 8751;
+  events[1].payload = list;
+  CheckBatch("journal_batch_bulk", events);
 }
 
 TEST(GoldenRecords, CountRecord) {

@@ -16,6 +16,7 @@
 // first touch of an entity or chunk that is only on disk reads it from RocksDB, outside the lock.
 #pragma once
 
+#include <tallystick/algebra.h>
 #include <tallystick/counts.h>
 #include <tallystick/export.h>
 #include <tallystick/options.h>
@@ -140,6 +141,62 @@ class TALLYSTICK_EXPORT Engine {
     uint64_t sequence = 0;
   };
   virtual Result<SetInfo> GetSetInfo(const FactKey& key, Ticket* ticket = nullptr) = 0;
+
+  // ---- Many facts at once
+  // --------------------------------------------------------------------------
+
+  // Smallest uid within range that is no member, nullopt when all are. O(log^2 n).
+  virtual Result<std::optional<uint64_t>> FirstClear(const FactKey& key, UidRange range,
+                                                     Ticket* ticket = nullptr) = 0;
+  // Runs the operations in order, as one change under the shard's lock and one event; an answer
+  // each, nullopt for an overflow with kFail. A plain bitmap grows to the last byte that an
+  // operation may write, changed or not; a plain string is written as a whole. Needs room in the
+  // ring also when all only read: use ReadBits for reads in bulk. `labels` as in FactOp.
+  virtual Result<std::vector<std::optional<int64_t>>> BitField(const FactKey& key,
+                                                               std::span<const BitFieldOp> ops,
+                                                               SetLabels labels,
+                                                               const WriteOptions& options = {},
+                                                               Ticket* ticket = nullptr) = 0;
+  // The members within range become those given (ascending, all within range), as one event.
+  // O(members of the range before and after), under the shard's lock.
+  virtual Result<BulkOutcome> ReplaceRange(const FactKey& key, UidRange range,
+                                           std::span<const uint64_t> members, SetLabels labels,
+                                           const WriteOptions& options = {},
+                                           Ticket* ticket = nullptr) = 0;
+  // Combines strings of bits into `target`; returns the length in bytes, that of the longest
+  // source. A plain target (metric "bits") becomes that bitmap in one event, whatever it was,
+  // without expiry; with length 0 it is deleted. Of another target the members within range become
+  // the bits, bit 0 being range.first: range by range, an event each. A bit beyond range is
+  // kInvalidArgument; more than 512 MB are kTooLarge. Sources are read chunk by chunk before
+  // anything is written: one that changes meanwhile may be seen changed in part.
+  virtual Result<uint64_t> StoreBits(BitOp op, std::span<const BitSource> sources,
+                                     const FactKey& target, UidRange range, SetLabels labels,
+                                     const WriteOptions& options = {},
+                                     Ticket* ticket = nullptr) = 0;
+
+  // Appends random members, in random order: up to `count` different ones, or exactly `count` that
+  // may repeat (none of an empty set). O(count * log^2 n), at most O(n).
+  virtual Status Sample(const FactKey& key, uint64_t count, bool distinct,
+                        std::vector<uint64_t>* uids, Ticket* ticket = nullptr) = 0;
+  // Removes up to `count` random members as one event and appends them, in random order.
+  virtual Status TakeRandom(const FactKey& key, uint64_t count, std::vector<uint64_t>* uids,
+                            const WriteOptions& options = {}, Ticket* ticket = nullptr) = 0;
+
+  // Appends members >= from of the intersection, the union, or of the first without the others,
+  // ascending, `limit` at most; returns the uid to continue from, or nullopt at the end. A call
+  // does a bounded piece of work and may find nothing though more follow. What stays as it is in
+  // all sets during a whole walk is answered rightly. The smallest set leads an intersection.
+  virtual Result<std::optional<uint64_t>> Combine(SetOp op, std::span<const FactKey> sources,
+                                                  uint64_t from, size_t limit,
+                                                  std::vector<uint64_t>* uids,
+                                                  Ticket* ticket = nullptr) = 0;
+  // The target becomes the result of Combine; returns its cardinality. A plain target (metric
+  // "set") becomes it in one event, whatever it was, without expiry; with no member it is deleted.
+  // Another target changes range by range, an event each.
+  virtual Result<uint64_t> StoreCombined(SetOp op, std::span<const FactKey> sources,
+                                         const FactKey& target, SetLabels labels,
+                                         const WriteOptions& options = {},
+                                         Ticket* ticket = nullptr) = 0;
 
   // ---- Counts
   // ------------------------------------------------------------------------------------

@@ -1,0 +1,60 @@
+// Whole chunks of a FactSet, for set algebra and bulk changes.
+#include <memory>
+
+#include "engine/facts/fact_set_rep.h"
+
+namespace tallystick {
+
+void FactSet::ReadChunk(uint64_t chunk, ChunkBits* bits) const {
+  std::optional<Container> found;
+  if (form() == Form::kMixed) {
+    found = mixed()->Find(chunk);
+  } else if (is_container() && container().number() == chunk) {
+    found = container();
+  }
+  if (found) {
+    found->ToBits(bits);
+    return;
+  }
+  bits->fill(0);
+  const UidRange range{FirstUidOf(chunk), LastUidOf(chunk)};
+  const auto set_bit = [bits](uint64_t uid) {
+    (*bits)[BitOf(uid) / 64] |= uint64_t{1} << (BitOf(uid) % 64);
+  };
+  if (form() == Form::kMixed) {
+    mixed()->sparse().ForEachIn(range, set_bit);
+  } else if (!is_container()) {
+    SmallMembers members;
+    ReadSmall(&members);
+    for (const uint64_t uid : members.In(range)) set_bit(uid);
+  }
+}
+
+void FactSet::AppendChunk(uint64_t chunk, const ChunkBits& bits, uint32_t count) {
+  if (count <= kSmallMembersMax) {
+    ForEachBit(bits.data(), 0, kChunkBits - 1,
+               [&](uint32_t bit) { TALLY_ASSERT(Add(FirstUidOf(chunk) + bit)); });
+    return;
+  }
+  Container added = Container::FromBits(chunk, bits, count);
+  added.MarkChanged();
+  if (form() == Form::kInline && empty()) {
+    SetContainer(added);
+    return;
+  }
+  if (is_container()) {
+    ContainerToMixed();
+  } else if (form() != Form::kMixed) {
+    SmallMembers members;
+    ReadSmall(&members);
+    auto large = std::make_unique<MixedSet>();
+    large->AppendSparse(members.all());
+    large->PromoteAll();
+    if (form() == Form::kBlock) Block::Free(block());
+    SetMixed(large.release());
+  }
+  TALLY_ASSERT(!mixed()->Find(chunk));
+  mixed()->AddContainer(added);
+}
+
+}  // namespace tallystick
