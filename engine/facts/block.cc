@@ -208,7 +208,8 @@ Block* Block::Insert(Block* block, uint32_t count, uint32_t index, uint64_t dist
   const uint32_t map_bits = block->map_bits();
   const uint64_t high = distance >> low_bits;
   const uint64_t new_map_bits = std::max<uint64_t>(high, map_bits - count) + count + 1;
-  const bool map_fits = new_map_bits <= kMapBitsMax;
+  // The sum wraps around for distances near 2^64.
+  const bool map_fits = high <= kMapBitsMax && new_map_bits <= kMapBitsMax;
   if (!map_fits || BitsFor(count + 1, low_bits, new_map_bits) > block->end_bit()) {
     const uint64_t largest = std::max(distance, block->Last(count));
     if (map_fits && LowBitsFor(largest, count + 1) == low_bits) {

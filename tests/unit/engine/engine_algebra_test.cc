@@ -31,6 +31,7 @@ class EngineAlgebraTest : public testing::Test {
     options.dir = Dir();
     options.shards = 4;
     options.partitions = 2;
+    options.warm_up = false;
     auto opened = Engine::Open(options);
     ASSERT_TRUE(opened.has_value()) << opened.error().ToString();
     engine_ = std::move(*opened);
@@ -196,7 +197,10 @@ TEST_F(EngineAlgebraTest, AgreesWithPlainSetsAcrossRestartsAndDeaths) {
       ASSERT_TRUE(engine_->Checkpoint().ok());
     }
     ASSERT_NO_FATAL_FAILURE(Reopen(round % 2 == 0));
-    ASSERT_NO_FATAL_FAILURE(CheckAll());
+    // Otherwise the next steps are the first to touch chunks that are only on disk.
+    if (Below(2) == 0) {
+      ASSERT_NO_FATAL_FAILURE(CheckAll());
+    }
   }
 }
 

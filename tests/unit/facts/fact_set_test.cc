@@ -250,5 +250,18 @@ TEST(FactSetTest, RedisBitOrder) {
   EXPECT_EQ(bits, "\x10");
 }
 
+TEST(FactSet, TheHighestUidJoinsTheLowest) {
+  for (uint64_t lowest = 1; lowest < 256; ++lowest) {
+    for (const uint64_t uid : {UINT64_MAX, UINT64_MAX - 255, UINT64_MAX - 300}) {
+      FactSet set;
+      for (uint64_t i = 0; i < lowest; ++i) ASSERT_TRUE(set.Add(i));
+      ASSERT_TRUE(set.Add(uid));
+      ASSERT_TRUE(set.IsValid()) << lowest;
+      ASSERT_TRUE(set.Contains(uid));
+      ASSERT_EQ(set.cardinality(), lowest + 1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tallystick
