@@ -72,6 +72,8 @@ Status Committer::CommitLocked(std::span<const uint32_t> partitions,
     Drain(p);
     if (p.ordered.empty()) continue;
     p.builder.Begin(index, p.next_offset, state_->epoch, now_ms);
+    const Entity* named = nullptr;
+    EidText eid{std::string_view()};
     for (const Event& event : p.ordered) {
       uint64_t& consumed = p.consumed_sequence[event.shard - p.first_shard];
       if (event.sequence != consumed + 1) {
@@ -91,8 +93,12 @@ Status Committer::CommitLocked(std::span<const uint32_t> partitions,
       j.uid = event.uid;
       j.delta = event.delta;
       if (event.entity != nullptr) {
-        j.etype = state_->catalog.etype(event.entity->etype).name;
-        j.eid = event.entity->eid;
+        if (event.entity != named) {
+          named = event.entity;
+          eid = named->eid();
+        }
+        j.etype = state_->catalog.etype(named->etype()).name;
+        j.eid = eid;
         j.metric = state_->catalog.metric(event.metric);
       }
       if (event.payload != nullptr) j.payload = *event.payload;
@@ -156,31 +162,30 @@ void Committer::FoldShard(Partition& p, uint32_t shard_index, std::span<const Ev
     const Event& event = events[i];
     if (event.kind == EventKind::kWipe) {
       shard.table.ForEach([](Entity* e) {
-        if (e->bucket == nullptr) return;
-        for (uint32_t slot = 0; slot < e->bucket->slots; ++slot) {
-          SlotSums& s = e->bucket->sums[slot];
-          s.value = s.counter_part = s.recorded = 0;
-        }
+        if (OpenBucketOf(*e) == nullptr) return;
+        e->activity()->bucket.ForEach(
+            [](uint8_t, SlotSums& s) { s.value = s.counter_part = s.recorded = 0; });
       });
       continue;
     }
     Entity& e = *event.entity;
-    TALLY_ASSERT(e.pins > 0);
-    --e.pins;
-    const EtypeInfo& etype = state_->catalog.etype(e.etype);
-    if (e.bucket != nullptr) {
+    Activity& activity = *e.activity();
+    TALLY_ASSERT(activity.pins > 0);
+    --activity.pins;
+    if (Bucket& bucket = activity.bucket; bucket.is_open()) {
+      const EtypeInfo& etype = state_->catalog.etype(e.etype());
       FoldInput input{event.kind, event.metric, event.sequence, event.delta, {}};
       if (event.payload != nullptr) input.payload = *event.payload;
-      TALLY_ASSERT(FoldInto(etype, state_->catalog, input, true, e.bucket->sums.get()));
-      TALLY_ASSERT(e.bucket->sequence < event.sequence);
-      e.bucket->sequence = event.sequence;
-      if (!e.in_record_queue) {
-        e.in_record_queue = true;
+      TALLY_ASSERT(FoldIntoBucket(etype, state_->catalog, input, &bucket));
+      TALLY_ASSERT(bucket.sequence() < event.sequence);
+      bucket.set_sequence(event.sequence);
+      if (!activity.in_record_queue) {
+        activity.in_record_queue = true;
         p.record_queue.push_back(DirtyItem{&e, first_offset + i});
       }
     }
-    if (!e.in_snapshot_queue && event.sequence > e.snapshot_sequence) {
-      e.in_snapshot_queue = true;
+    if (!activity.in_snapshot_queue && event.sequence > activity.snapshot_sequence) {
+      activity.in_snapshot_queue = true;
       p.snapshot_queue.push_back(DirtyItem{&e, first_offset + i});
     }
     delete event.payload;

@@ -11,14 +11,17 @@ Counts EngineImpl::CountsOf(const WritePath::Located& at) const {
   Counts counts;
   counts.slots = static_cast<uint32_t>(at.etype.slots->size());
   if (at.entity == nullptr) return counts;
-  counts.values = RecordOf(at.etype, *at.entity).values;
-  if (const Bucket* bucket = at.entity->bucket.get()) {
-    // What is in flight is sure to be folded: a reader sees its own writes in counts as in facts.
-    for (uint32_t i = 0; i < bucket->slots; ++i) counts.values[i] += bucket->sums[i].in_flight;
+  counts.values = RecordOf(at.etype, *at.entity, 0).values;
+  Activity* activity = at.entity->activity();
+  // What is in flight is sure to be folded: a reader sees its own writes in counts as in facts.
+  if (activity != nullptr) {
+    activity->bucket.ForEach(
+        [&](uint8_t slot, SlotSums& sums) { counts.values[slot] += sums.in_flight; });
   }
-  counts.sequence = at.entity->last_sequence;
-  const bool known = !at.entity->Blank() || at.entity->bucket != nullptr;
-  if (known) counts.source = at.entity->record_healed ? CountSource::kFacts : CountSource::kRecord;
+  counts.sequence = LastSequence(*at.entity);
+  const bool healed = activity != nullptr && activity->record_healed;
+  const bool known = !at.entity->Blank() || OpenBucketOf(*at.entity) != nullptr;
+  if (known) counts.source = healed ? CountSource::kFacts : CountSource::kRecord;
   return counts;
 }
 
@@ -135,7 +138,7 @@ Result<Verification> EngineImpl::Verify(const EntityKey& entity) {
       write_path_.WithEntity(entity, false, 0, [&](WritePath::Located& at) -> WritePath::Need {
         at.shard.mutex.AssumeHeld();
         if (at.entity != nullptr) {
-          for (const MetricSet& set : at.entity->sets) {
+          for (const MetricSet& set : at.entity->sets()) {
             if (const auto absent = set.set.FirstAbsent({})) {
               return WritePath::Need::Chunk(set.metric, *absent);
             }
@@ -151,10 +154,10 @@ Result<Verification> EngineImpl::Verify(const EntityKey& entity) {
           slot.name = spec.name;
           slot.record = record.values[i];
           if (at.entity != nullptr) {
-            if (const Bucket* bucket = at.entity->bucket.get()) {
-              const SlotSums& sums = bucket->sums[i];
-              slot.pending = sums.value - sums.recorded + sums.in_flight;
-            }
+            const Bucket* bucket = OpenBucketOf(*at.entity);
+            const SlotSums* sums =
+                bucket != nullptr ? bucket->Find(static_cast<uint8_t>(i)) : nullptr;
+            if (sums != nullptr) slot.pending = sums->value - sums->recorded + sums->in_flight;
             slot.counter_part = at.entity->CounterValue(at.etype.name_of_slot[i]);
             const MetricSet* set =
                 spec.has_facts ? at.entity->FindSet(at.etype.metric_of_slot[i]) : nullptr;

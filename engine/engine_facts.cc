@@ -39,8 +39,8 @@ Status EngineImpl::ReadSet(const FactKey& key, Ticket* ticket,
         const PlainState* plain = nullptr;
         if (at.entity != nullptr) {
           if (at.etype.id == kPlainEtype) {
-            if (at.entity->plain && LivePlain(*at.entity->plain, write_path_.NowMs()))
-              plain = at.entity->plain.get();
+            if (at.entity->plain() && LivePlain(*at.entity->plain(), write_path_.NowMs()))
+              plain = at.entity->plain();
           }
           const auto metric = state_.catalog.FindMetric(key.metric);
           if (metric && (at.etype.id != kPlainEtype || plain != nullptr))
@@ -180,7 +180,7 @@ Result<Engine::SetInfo> EngineImpl::GetSetInfo(const FactKey& key, Ticket* ticke
       [&](const SetView& view) {
         if (view.set == nullptr) return Status();
         const FactSet::Shape shape = view.set->set.shape();
-        info.labels = view.set->labels;
+        info.labels = view.set->labels();
         info.cardinality = view.set->set.cardinality();
         info.chunks_sparse = shape.sparse;
         info.chunks_array = shape.array;
@@ -189,7 +189,7 @@ Result<Engine::SetInfo> EngineImpl::GetSetInfo(const FactKey& key, Ticket* ticke
         info.chunks_on_disk = shape.absent;
         info.memory_bytes = sizeof(MetricSet) + view.set->set.MemoryBytes();
         info.resident = shape.absent == 0;
-        info.sequence = view.at.entity->last_sequence;
+        info.sequence = LastSequence(*view.at.entity);
         return Status();
       });
   if (!status.ok()) return Fail(status);

@@ -304,14 +304,14 @@ uint64_t EngineImpl::RunWarmUp() {
   MutexLock lock(shard.mutex);
   std::vector<Entity*> slice;
   const bool more = shard.table.Walk(&warm_up_cursor_, kEntitiesPerSlice, &slice);
-  for (Entity* entity : slice) ++entity->holds;
+  for (Entity* entity : slice) ++Activity::Of(*entity).holds;
   Status failed;
   for (Entity* entity : slice) {
-    if (failed.ok() && entity->residency == Residency::kOnDisk)
+    if (failed.ok() && entity->residency() == Residency::kOnDisk)
       failed = loader_.EnsureResident(shard, entity);
     if (failed.code() == StatusCode::kCorruption) failed = Status();  // logged; the rest goes on
-    --entity->holds;
-    EraseIfBlank(shard, entity);
+    --entity->activity()->holds;
+    Settle(state_, shard, entity);
   }
   if (!failed.ok()) return kRetryUs;
   if (!more) {
@@ -362,25 +362,25 @@ void EngineImpl::SetDurability(Durability durability) {
 Status EngineImpl::ListEntity(Shard& shard, Entity* entity, bool with_chunks,
                               std::vector<Listed>* out) {
   if (Status s = loader_.EnsureResident(shard, entity); !s.ok()) return s;
-  const EtypeInfo& etype = state_.catalog.etype(entity->etype);
+  const EtypeInfo& etype = state_.catalog.etype(entity->etype());
   if (etype.id == kPlainEtype) {
-    if (!entity->plain || !LivePlain(*entity->plain, write_path_.NowMs())) return Status();
+    if (!entity->plain() || !LivePlain(*entity->plain(), write_path_.NowMs())) return Status();
     Listed listed;
-    listed.eid = entity->eid;
-    listed.plain = entity->plain->type;
+    listed.eid = entity->eid().view();
+    listed.plain = entity->plain()->type;
     if (listed.plain == PlainType::kSet) listed.metric = kPlainSetMetric;
     if (listed.plain == PlainType::kBits) listed.metric = kPlainBitsMetric;
-    for (const MetricSet& set : entity->sets) listed.cardinality += set.set.cardinality();
+    for (const MetricSet& set : entity->sets()) listed.cardinality += set.set.cardinality();
     out->push_back(std::move(listed));
     return Status();
   }
-  for (const MetricSet& set : entity->sets) {
+  for (const MetricSet& set : entity->sets()) {
     if (set.set.empty()) continue;
     Listed listed;
     listed.etype = etype.name;
-    listed.eid = entity->eid;
+    listed.eid = entity->eid().view();
     listed.metric = state_.catalog.metric(set.metric);
-    listed.labels = set.labels;
+    listed.labels = set.labels();
     listed.cardinality = set.set.cardinality();
     if (with_chunks) set.set.ChunksWithMembers(&listed.chunks);
     out->push_back(std::move(listed));
@@ -420,14 +420,14 @@ Result<uint64_t> EngineImpl::List(uint64_t cursor, size_t hint, const ListFilter
       MutexLock lock(shard.mutex);
       more =
           shard.table.Walk(&hash_cursor, std::min(std::max<size_t>(hint, 1), kListSlice), &slice);
-      for (Entity* entity : slice) ++entity->holds;
+      for (Entity* entity : slice) ++Activity::Of(*entity).holds;
       Status status;
       for (Entity* entity : slice) {
         const bool wanted =
-            !filter.etype || state_.catalog.etype(entity->etype).name == *filter.etype;
+            !filter.etype || state_.catalog.etype(entity->etype()).name == *filter.etype;
         if (status.ok() && wanted) status = ListEntity(shard, entity, filter.with_chunks, out);
-        --entity->holds;
-        EraseIfBlank(shard, entity);
+        --entity->activity()->holds;
+        Settle(state_, shard, entity);
       }
       if (!status.ok()) return Fail(std::move(status));
     }
@@ -456,14 +456,19 @@ Status EngineImpl::Wipe() TALLY_NO_THREAD_SAFETY_ANALYSIS {
   if (status.ok()) {
     for (const auto& p : state_.partitions) {
       // Everything dirty is moot; what is still in flight becomes dirty again when it is folded.
-      for (const DirtyItem& item : p->record_queue) item.entity->in_record_queue = false;
-      for (const DirtyItem& item : p->snapshot_queue) item.entity->in_snapshot_queue = false;
+      for (const DirtyItem& item : p->record_queue) {
+        Activity::Of(*item.entity).in_record_queue = false;
+      }
+      for (const DirtyItem& item : p->snapshot_queue) {
+        Activity::Of(*item.entity).in_snapshot_queue = false;
+      }
       p->record_queue.clear();
       p->snapshot_queue.clear();
       p->damaged_offset = UINT64_MAX;
       MutexLock heal(p->heal_mutex);
       for (const HealItem& item : p->heal_queue) {
-        item.entity->in_record_queue = item.entity->in_snapshot_queue = false;
+        Activity& activity = Activity::Of(*item.entity);
+        activity.in_record_queue = activity.in_snapshot_queue = false;
       }
       p->heal_queue.clear();
       MutexLock tombstones(p->tombstone_mutex);
@@ -525,20 +530,13 @@ Stats EngineImpl::GetStats() const TALLY_NO_THREAD_SAFETY_ANALYSIS {
       MutexLock shard_lock(shard->mutex);
       walked.memory_bytes += sizeof(Shard) + shard->table.MemoryBytes();
       shard->table.ForEach([&](Entity* e) {
-        if (e->residency != Residency::kResident) return;
+        if (e->residency() != Residency::kResident) return;
         ++walked.entities;
-        walked.memory_bytes += sizeof(Entity) + e->eid.capacity() +
-                               e->sets.capacity() * sizeof(MetricSet) +
-                               e->counters.capacity() * sizeof(CounterPart);
-        if (e->bucket != nullptr)
-          walked.memory_bytes += sizeof(Bucket) + e->bucket->slots * sizeof(SlotSums);
-        if (e->plain != nullptr) {
-          walked.memory_bytes += sizeof(PlainState) + e->plain->value.capacity();
-          if (e->plain->type != PlainType::kNone) ++walked.plain_keys;
-        }
-        for (const MetricSet& set : e->sets) {
-          walked.memory_bytes += set.set.MemoryBytes();
-          if (set.set.empty() || e->etype == kPlainEtype) continue;
+        walked.memory_bytes += e->MemoryBytes();
+        if (e->activity() != nullptr) walked.memory_bytes += sizeof(Activity);
+        if (e->plain() != nullptr && e->plain()->type != PlainType::kNone) ++walked.plain_keys;
+        for (const MetricSet& set : e->sets()) {
+          if (set.set.empty() || e->etype() == kPlainEtype) continue;
           ++walked.fact_sets;
           walked.facts += set.set.cardinality();
         }

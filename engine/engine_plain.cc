@@ -34,9 +34,9 @@ Result<PlainInfo> EngineImpl::GetPlainInfo(std::string_view key, Ticket* ticket)
   PlainInfo info;
   const Status status =
       write_path_.WithEntity({"", key}, false, 0, [&](WritePath::Located& at) -> WritePath::Need {
-        if (at.entity != nullptr && at.entity->plain &&
-            LivePlain(*at.entity->plain, write_path_.NowMs())) {
-          const PlainState& plain = *at.entity->plain;
+        if (at.entity != nullptr && at.entity->plain() &&
+            LivePlain(*at.entity->plain(), write_path_.NowMs())) {
+          const PlainState& plain = *at.entity->plain();
           info.type = plain.type;
           info.expire_at_ms = plain.expire_at_ms;
           info.string_bytes = plain.type == PlainType::kString ? plain.value.size()

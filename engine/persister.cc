@@ -63,8 +63,8 @@ Result<size_t> Persister::FlushRecords(Partition& p, size_t max) TALLY_NO_THREAD
   uint64_t saturated = 0;
   for (const DirtyItem& item : items) {
     Entity& entity = *item.entity;
-    Shard& shard = state_->shard(entity.shard);
-    const EtypeInfo& etype = state_->catalog.etype(entity.etype);
+    Shard& shard = state_->shard(entity.shard());
+    const EtypeInfo& etype = state_->catalog.etype(entity.etype());
     MutexLock lock(shard.mutex);
     if (Status s = loader_->EnsureResident(shard, &entity); !s.ok()) {
       lock.Release();
@@ -77,11 +77,12 @@ Result<size_t> Persister::FlushRecords(Partition& p, size_t max) TALLY_NO_THREAD
       KeepForDamaged(p, item);
       continue;
     }
-    const CountRecord record = RecordOf(etype, entity);
-    entity.in_record_queue = false;
-    entity.stored = true;
-    ++entity.holds;
-    const std::string key = EntityStoreKey(entity.shard, etype.name, entity.eid);
+    Activity& activity = Activity::Of(entity);
+    const CountRecord record = RecordOf(etype, entity, activity.last_sequence);
+    activity.in_record_queue = false;
+    entity.set_stored(true);
+    ++activity.holds;
+    const std::string key = EntityStoreKey(entity.shard(), etype.name, entity.eid());
     batch->Put(ColumnFamily::kCounts, key, EncodeCountRecord(key, record));
     uint32_t clamped = 0;
     static_cast<void>(EncodeSdsImage(*etype.slots, record.values, &clamped));
@@ -97,16 +98,17 @@ Result<size_t> Persister::FlushRecords(Partition& p, size_t max) TALLY_NO_THREAD
   if (!status.ok())
     state_->EnterReadOnly("a record write failed (" + std::string(status.message()) + ")");
   for (const Written& w : written) {
-    Shard& shard = state_->shard(w.entity->shard);
+    Shard& shard = state_->shard(w.entity->shard());
     MutexLock lock(shard.mutex);
-    --w.entity->holds;
+    Activity& activity = *w.entity->activity();
+    --activity.holds;
     if (!status.ok()) continue;
-    w.entity->record_healed = false;
-    if (Bucket* bucket = w.entity->bucket.get()) {
-      for (uint32_t i = 0; i < bucket->slots; ++i) bucket->sums[i].recorded = w.record.values[i];
-      if (bucket->sequence == w.record.sequence && w.entity->pins == 0) w.entity->bucket.reset();
+    activity.record_healed = false;
+    if (Bucket& bucket = activity.bucket; bucket.is_open()) {
+      bucket.ForEach([&](uint8_t slot, SlotSums& sums) { sums.recorded = w.record.values[slot]; });
+      if (bucket.sequence() == w.record.sequence && activity.pins == 0) bucket.Close();
     }
-    EraseIfBlank(shard, w.entity);
+    Settle(*state_, shard, w.entity);
   }
   if (!status.ok()) return Fail(status);
   state_->counters.records_written.fetch_add(written.size(), std::memory_order_relaxed);
@@ -116,42 +118,42 @@ Result<size_t> Persister::FlushRecords(Partition& p, size_t max) TALLY_NO_THREAD
 
 bool Persister::EncodeImage(Shard& shard, Entity& entity, StoreBatch* logged,
                             StoreBatch* unlogged) {
-  const EtypeInfo& etype = state_->catalog.etype(entity.etype);
+  const EtypeInfo& etype = state_->catalog.etype(entity.etype());
   const bool plain = etype.id == kPlainEtype;
-  const std::string key = EntityStoreKey(entity.shard, etype.name, entity.eid);
+  const EidText eid = entity.eid();
+  const std::string key = EntityStoreKey(entity.shard(), etype.name, eid);
   const auto chunk_key = [&](uint8_t metric, uint64_t chunk) {
-    return ChunkStoreKey(entity.shard, etype.name, entity.eid, state_->catalog.metric(metric),
-                         chunk);
+    return ChunkStoreKey(entity.shard(), etype.name, eid, state_->catalog.metric(metric), chunk);
   };
   EntityImage image;
   image.sequence = shard.sequence;
-  image.generation = entity.generation;
   struct Pending {
     std::vector<uint64_t> changed, stale;
   };
-  std::vector<Pending> pending(entity.sets.size());
-  bool one_key = entity.plain == nullptr || entity.plain->orphan_chunks.empty();
-  for (size_t i = 0; i < entity.sets.size(); ++i) {
-    entity.sets[i].set.TakePending(&pending[i].changed, &pending[i].stale);
+  std::vector<Pending> pending(entity.set_count());
+  PlainState* const value = entity.plain();
+  bool one_key = value == nullptr || value->orphan_chunks.empty();
+  for (size_t i = 0; i < entity.set_count(); ++i) {
+    entity.set(i).set.TakePending(&pending[i].changed, &pending[i].stale);
     one_key = one_key && pending[i].changed.empty() && pending[i].stale.empty();
   }
   // The header and its chunks lie in two column families: only the log keeps them together.
   StoreBatch* batch = one_key ? unlogged : logged;
   // Deletes before puts: a chunk may be gone and there again.
-  if (entity.plain != nullptr) {
-    for (const auto& [metric, chunk] : entity.plain->orphan_chunks) {
+  if (value != nullptr) {
+    for (const auto& [metric, chunk] : value->orphan_chunks) {
       batch->Delete(ColumnFamily::kSnapshots, chunk_key(metric, chunk));
     }
-    entity.plain->orphan_chunks.clear();
-    image.plain = entity.plain->type;
-    image.expire_at_ms = entity.plain->expire_at_ms;
-    image.plain_bytes = entity.plain->bits_bytes;
-    image.plain_value = entity.plain->value;
+    value->orphan_chunks.clear();
+    image.plain = value->type;
+    image.expire_at_ms = value->expire_at_ms;
+    image.plain_bytes = value->bits_bytes;
+    image.plain_value = value->value;
   }
-  std::vector<std::string> headers(entity.sets.size());
+  std::vector<std::string> headers(entity.set_count());
   std::string bytes;
-  for (size_t i = 0; i < entity.sets.size(); ++i) {
-    MetricSet& set = entity.sets[i];
+  for (size_t i = 0; i < entity.set_count(); ++i) {
+    MetricSet& set = entity.set(i);
     for (const uint64_t chunk : pending[i].stale) {
       batch->Delete(ColumnFamily::kSnapshots, chunk_key(set.metric, chunk));
     }
@@ -165,19 +167,20 @@ bool Persister::EncodeImage(Shard& shard, Entity& entity, StoreBatch* logged,
                  EncodeChunkRecord(stored_key, image.sequence, bytes));
     }
     image.sets.push_back(
-        EntityImage::Set{state_->catalog.metric(set.metric), set.labels, headers[i]});
+        EntityImage::Set{state_->catalog.metric(set.metric), set.labels(), headers[i]});
   }
-  for (const CounterPart& part : entity.counters) {
+  for (const CounterPart& part : entity.counters()) {
     if (part.value == 0) continue;
     image.counter_parts.push_back(
         EntityImage::CounterPart{state_->catalog.metric(part.slot_name), part.value});
   }
   batch->Put(plain ? ColumnFamily::kKv : ColumnFamily::kSets, key, EncodeEntityImage(key, image));
-  std::erase_if(entity.sets, [](const MetricSet& s) { return s.set.empty(); });
-  std::erase_if(entity.counters, [](const CounterPart& c) { return c.value == 0; });
-  entity.in_snapshot_queue = false;
-  entity.snapshot_sequence = image.sequence;
-  entity.stored = true;
+  entity.RemoveEmptySets();
+  entity.RemoveZeroCounters();
+  Activity& activity = Activity::Of(entity);
+  activity.in_snapshot_queue = false;
+  activity.snapshot_sequence = image.sequence;
+  entity.set_stored(true);
   return entity.Blank();
 }
 
@@ -191,7 +194,7 @@ Status Persister::WriteImageSlice(Partition& p,
   size_t next = 0;
   for (; next < items.size() && logged->bytes() + unlogged->bytes() < kSliceBytesMax; ++next) {
     Entity& entity = *items[next].entity;
-    Shard& shard = state_->shard(entity.shard);
+    Shard& shard = state_->shard(entity.shard());
     MutexLock lock(shard.mutex);
     if (Status s = loader_->EnsureResident(shard, &entity); !s.ok()) {
       lock.Release();
@@ -203,9 +206,10 @@ Status Persister::WriteImageSlice(Partition& p,
       continue;
     }
     if (EncodeImage(shard, entity, logged.get(), unlogged.get())) {
-      blank.push_back(Tombstone{entity.etype, entity.hash, 0, entity.eid});
+      blank.push_back(
+          Tombstone{entity.etype(), entity.hash(), 0, std::string(entity.eid().view())});
     }
-    ++entity.holds;
+    ++Activity::Of(entity).holds;
     written.push_back(&entity);
   }
   if (!written.empty()) {
@@ -238,10 +242,10 @@ Status Persister::WriteImageSlice(Partition& p,
     for (Tombstone& t : blank) p.tombstones.push_back(std::move(t));
   }
   for (Entity* entity : written) {
-    Shard& shard = state_->shard(entity->shard);
+    Shard& shard = state_->shard(entity->shard());
     MutexLock lock(shard.mutex);
-    --entity->holds;
-    EraseIfBlank(shard, entity);
+    --entity->activity()->holds;
+    Settle(*state_, shard, entity);
   }
   state_->counters.snapshots_written.fetch_add(written.size(), std::memory_order_relaxed);
   return status;
@@ -371,16 +375,17 @@ Status Persister::RemoveTombstones(Partition& p) TALLY_NO_THREAD_SAFETY_ANALYSIS
     MutexLock lock(shard.mutex);
     // Images are written under p.persist only, so what is blank and clean here is blank in the
     // store.
-    Entity* entity = shard.table.Find(t.hash, t.etype, t.eid);
+    Entity* entity = shard.table.Find(t.hash, t.etype, Eid(t.eid));
     if (entity != nullptr) {
-      if (entity->residency != Residency::kResident || !entity->Blank() || !entity->Clean())
-        continue;
-      entity->stored = false;
+      const Activity* activity = entity->activity();
+      const bool clean = activity == nullptr || activity->clean();
+      if (entity->residency() != Residency::kResident || !entity->Blank() || !clean) continue;
+      entity->set_stored(false);
     }
     const std::string key = EntityStoreKey(shard_index, etype.name, t.eid);
     batch->Delete(etype.id == kPlainEtype ? ColumnFamily::kKv : ColumnFamily::kSets, key);
     if (!etype.slots->empty()) batch->Delete(ColumnFamily::kCounts, key);
-    if (entity != nullptr) EraseIfBlank(shard, entity);
+    if (entity != nullptr) Settle(*state_, shard, entity);
   }
   if (batch->empty()) return Status();
   Status status = state_->store->Write(batch.get());

@@ -5,6 +5,7 @@
 #include "engine/plain_string.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace tallystick {
@@ -12,13 +13,6 @@ namespace {
 
 Status Invalid(std::string message) {
   return Status::Error(StatusCode::kInvalidArgument, std::move(message));
-}
-
-// What an event adds to the sums that are in flight.
-void NoteInFlight(const EtypeInfo& etype, const Event& event, Bucket* bucket) {
-  if (bucket == nullptr) return;
-  const uint8_t slot = SlotOf(etype, event.kind, event.metric);
-  if (slot != kNoSlot) bucket->sums[slot].in_flight += event.delta;
 }
 
 bool IsPlainMetric(std::string_view metric) {
@@ -80,15 +74,15 @@ Status WritePath::WithEntity(const EntityKey& key, bool for_write, int32_t busy_
   const uint64_t hash = Catalog::HashEntity(*etype, key.eid);
   const uint32_t shard_index = state_->ShardOf(hash);
   if (Status s = replay_->Ensure(state_->PartitionOf(shard_index)); !s.ok()) return s;
-  Located at{state_->shard(shard_index), shard_index, *etype, hash, key.eid, nullptr};
+  Located at{state_->shard(shard_index), shard_index, *etype, hash, Eid(key.eid), nullptr};
   MutexLock lock(at.shard.mutex);
   for (;;) {
     if (for_write && state_->read_only()) return state_->ReadOnlyError();
-    if (Status s = loader_->Ensure(at.shard, *etype, hash, key.eid); !s.ok()) return s;
-    at.entity = at.shard.table.Find(hash, etype->id, key.eid);
+    if (Status s = loader_->Ensure(at.shard, *etype, hash, at.eid); !s.ok()) return s;
+    at.entity = at.shard.table.Find(hash, etype->id, at.eid);
     const Need need = run(at);
     if (need.what == Need::What::kDone) {
-      if (at.entity != nullptr) EraseIfBlank(at.shard, at.entity);
+      if (at.entity != nullptr) Settle(*state_, at.shard, at.entity);
       return Status();
     }
     if (Status s = Satisfy(at, need, busy_timeout_ms); !s.ok()) return s;
@@ -96,22 +90,19 @@ Status WritePath::WithEntity(const EntityKey& key, bool for_write, int32_t busy_
 }
 
 void WritePath::NoteRead(const Located& at, Ticket* ticket) const {
-  if (ticket == nullptr || at.entity == nullptr || at.entity->last_sequence == 0) return;
-  if (state_->durability == Durability::kAlways)
-    ticket->Add(at.shard_index, at.entity->last_sequence);
+  if (ticket == nullptr || at.entity == nullptr || state_->durability != Durability::kAlways)
+    return;
+  if (const uint64_t last = LastSequence(*at.entity); last != 0) ticket->Add(at.shard_index, last);
 }
 
-Entity& WritePath::Create(Located& at) {
+Entity& WritePath::Create(Located& at, uint8_t slot) {
   at.shard.mutex.AssumeHeld();
   if (at.entity == nullptr) {
-    auto entity = std::make_unique<Entity>();
-    entity->hash = at.hash;
-    entity->shard = at.shard_index;
-    entity->etype = at.etype.id;
-    entity->eid = std::string(at.eid);
-    at.entity = at.shard.table.Insert(std::move(entity));
+    at.entity = at.shard.table.Insert(
+        std::make_unique<Entity>(at.hash, at.shard_index, at.etype.id, at.eid));
   }
-  EnsureBucket(at.etype, *at.entity, at.shard.sequence);
+  OpenBucket(at.etype, *at.entity, at.shard.sequence);
+  if (slot != kNoSlot) SumsOfSlot(at.etype, *at.entity, slot);
   return *at.entity;
 }
 
@@ -121,9 +112,12 @@ void WritePath::Push(Located& at, Event event, Ticket* ticket) {
   event.shard = at.shard_index;
   event.sequence = ++at.shard.sequence;
   event.entity = at.entity;
-  at.entity->last_sequence = event.sequence;
-  ++at.entity->pins;
-  NoteInFlight(at.etype, event, at.entity->bucket.get());
+  Activity& activity = Activity::Of(*at.entity);
+  activity.last_sequence = event.sequence;
+  ++activity.pins;
+  if (const uint8_t slot = SlotOf(at.etype, event.kind, event.metric); slot != kNoSlot) {
+    SumsOfSlot(at.etype, *at.entity, slot).in_flight += event.delta;
+  }
   at.shard.in_flight.fetch_add(1, std::memory_order_relaxed);
   p.ring.Push(at.shard_index - p.first_shard, event);
   if (ticket != nullptr) ticket->Add(at.shard_index, event.sequence);
@@ -137,6 +131,7 @@ struct WritePath::Prepared {
   const FactOp* op = nullptr;
   FactOutcome* outcome = nullptr;
   const EtypeInfo* etype = nullptr;
+  Eid eid{std::string_view()};
   uint64_t hash = 0;
   uint32_t shard = 0;
   uint8_t metric = 0;
@@ -158,6 +153,7 @@ Status WritePath::Prepare(const FactOp& op, Prepared* prepared) {
   }
   prepared->metric_known = metric.has_value();
   prepared->metric = metric.value_or(0);
+  prepared->eid = Eid(op.key.eid);
   prepared->hash = Catalog::HashEntity(*prepared->etype, op.key.eid);
   prepared->shard = state_->ShardOf(prepared->hash);
   return Status();
@@ -166,36 +162,111 @@ Status WritePath::Prepare(const FactOp& op, Prepared* prepared) {
 void WritePath::Apply(std::span<const FactOp> ops, std::span<FactOutcome> outcomes,
                       int32_t busy_timeout_ms, Ticket* ticket) {
   TALLY_ASSERT(ops.size() == outcomes.size());
+  const auto prepare = [&](size_t i, Prepared* p) {
+    outcomes[i] = FactOutcome{};
+    p->op = &ops[i];
+    p->outcome = &outcomes[i];
+    const Status s = Prepare(ops[i], p);
+    if (!s.ok()) outcomes[i].error = s.code();
+    return s.ok();
+  };
+  if (ops.size() == 1) {
+    Prepared one;
+    if (prepare(0, &one)) ApplyGroup({&one, 1}, busy_timeout_ms, ticket);
+    return;
+  }
   std::vector<Prepared> prepared;
   prepared.reserve(ops.size());
   for (size_t i = 0; i < ops.size(); ++i) {
-    outcomes[i] = FactOutcome{};
     Prepared p;
-    p.op = &ops[i];
-    p.outcome = &outcomes[i];
-    if (const Status s = Prepare(ops[i], &p); s.ok()) {
-      prepared.push_back(p);
-    } else {
-      outcomes[i].error = s.code();
-    }
+    if (prepare(i, &p)) prepared.push_back(p);
   }
   // Stable: operations on one key keep their order.
-  if (prepared.size() > 1) {
-    std::stable_sort(prepared.begin(), prepared.end(),
-                     [](const Prepared& a, const Prepared& b) { return a.shard < b.shard; });
-  }
+  std::stable_sort(prepared.begin(), prepared.end(),
+                   [](const Prepared& a, const Prepared& b) { return a.shard < b.shard; });
   const std::span<const Prepared> all(prepared);
-  for (size_t begin = 0; begin < all.size();) {
-    size_t end = begin + 1;
-    while (end < all.size() && all[end].shard == all[begin].shard) ++end;
-    ApplyGroup(all[begin].shard, all.subspan(begin, end - begin), busy_timeout_ms, ticket);
-    begin = end;
+  for (size_t begin = 0; begin < all.size(); begin += kWindow) {
+    ApplyWindow(all.subspan(begin, std::min(kWindow, all.size() - begin)), busy_timeout_ms, ticket);
   }
 }
 
-void WritePath::ApplyGroup(uint32_t shard_index, std::span<const Prepared> group,
-                           int32_t busy_timeout_ms,
+// Group prefetching (Chen et al., "Improving hash join performance through prefetching", 2004): the
+// cache misses of the window's look-ups overlap. A shard that is not free at once is left for
+// afterwards, so nobody waits for one lock while holding others.
+void WritePath::ApplyWindow(std::span<const Prepared> window, int32_t busy_timeout_ms,
+                            Ticket* ticket) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  struct Group {
+    std::span<const Prepared> ops;
+    bool locked = false;
+    size_t done = 0;
+  };
+  std::array<Group, kWindow> groups;
+  size_t count = 0;
+  for (size_t begin = 0; begin < window.size();) {
+    size_t end = begin + 1;
+    while (end < window.size() && window[end].shard == window[begin].shard) ++end;
+    groups[count++].ops = window.subspan(begin, end - begin);
+    begin = end;
+  }
+  for (Group& group : std::span(groups).first(count)) {
+    const uint32_t shard_index = group.ops[0].shard;
+    if (state_->PartitionOf(shard_index).replay.load(std::memory_order_acquire) !=
+        ReplayState::kReady) {
+      continue;
+    }
+    Shard& shard = state_->shard(shard_index);
+    group.locked = shard.mutex.TryLock();
+    if (!group.locked) continue;
+    for (const Prepared& p : group.ops) shard.table.PrefetchSlot(p.hash);
+  }
+  const auto for_locked = [&](auto&& run) {
+    for (Group& group : std::span(groups).first(count)) {
+      if (group.locked) run(group, state_->shard(group.ops[0].shard));
+    }
+  };
+  for_locked([](Group& group, Shard& shard) {
+    for (const Prepared& p : group.ops) shard.table.PrefetchEntity(p.hash);
+  });
+  for_locked([](Group& group, Shard& shard) {
+    for (const Prepared& p : group.ops) {
+      const Entity* entity = shard.table.Find(p.hash, p.etype->id, p.eid);
+      const MetricSet* set =
+          entity != nullptr && p.metric_known ? entity->FindSet(p.metric) : nullptr;
+      if (set != nullptr) set->set.Prefetch();
+    }
+  });
+  for_locked([&](Group& group, Shard& shard) {
+    for (const Prepared& p : group.ops) {
+      if (!ApplyIfAtHand(shard, p, ticket)) break;
+      ++group.done;
+    }
+    shard.mutex.Unlock();
+  });
+  for (const Group& group : std::span(groups).first(count)) {
+    if (group.done < group.ops.size()) {
+      ApplyGroup(group.ops.subspan(group.done), busy_timeout_ms, ticket);
+    }
+  }
+}
+
+// False, and nothing has changed, when something must be loaded or waited for.
+bool WritePath::ApplyIfAtHand(Shard& shard, const Prepared& p, Ticket* ticket) {
+  shard.mutex.AssumeHeld();
+  if (p.op->kind != FactOpKind::kHas && state_->read_only()) return false;
+  Located at{shard, p.shard, *p.etype, p.hash, p.eid, nullptr};
+  at.entity = shard.table.Find(p.hash, p.etype->id, at.eid);
+  const bool at_hand =
+      at.entity != nullptr ? at.entity->residency() == Residency::kResident : shard.index_complete;
+  if (!at_hand) return false;
+  const Need need = ApplyOne(at, *p.op, p.metric, p.metric_known, p.outcome, ticket);
+  if (need.what != Need::What::kDone) return false;
+  if (at.entity != nullptr) Settle(*state_, shard, at.entity);
+  return true;
+}
+
+void WritePath::ApplyGroup(std::span<const Prepared> group, int32_t busy_timeout_ms,
                            Ticket* ticket) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+  const uint32_t shard_index = group[0].shard;
   Shard& shard = state_->shard(shard_index);
   if (const Status s = replay_->Ensure(state_->PartitionOf(shard_index)); !s.ok()) {
     for (const Prepared& p : group) p.outcome->error = s.code();
@@ -203,20 +274,20 @@ void WritePath::ApplyGroup(uint32_t shard_index, std::span<const Prepared> group
   }
   MutexLock lock(shard.mutex);
   for (const Prepared& p : group) {
-    Located at{shard, shard_index, *p.etype, p.hash, p.op->key.eid, nullptr};
-    for (;;) {
+    while (!ApplyIfAtHand(shard, p, ticket)) {
       Status status;
       if (p.op->kind != FactOpKind::kHas && state_->read_only()) {
         status = Status::Error(StatusCode::kReadOnly, "");
       } else {
-        status = loader_->Ensure(shard, *p.etype, p.hash, at.eid);
+        status = loader_->Ensure(shard, *p.etype, p.hash, p.eid);
       }
-      Need need;
       if (status.ok()) {
+        // Everything of the entity is known now, chunks and room in the ring excepted.
+        Located at{shard, shard_index, *p.etype, p.hash, p.eid, nullptr};
         at.entity = shard.table.Find(p.hash, p.etype->id, at.eid);
-        need = ApplyOne(at, *p.op, p.metric, p.metric_known, p.outcome, ticket);
+        const Need need = ApplyOne(at, *p.op, p.metric, p.metric_known, p.outcome, ticket);
         if (need.what == Need::What::kDone) {
-          if (at.entity != nullptr) EraseIfBlank(shard, at.entity);
+          if (at.entity != nullptr) Settle(*state_, shard, at.entity);
           break;
         }
         status = Satisfy(at, need, busy_timeout_ms);
@@ -237,7 +308,7 @@ WritePath::Need WritePath::ApplyOne(Located& at, const FactOp& op, uint8_t metri
   if (plain) {
     ExpireIfDue(at, NowMs());
     const PlainType type =
-        at.entity != nullptr && at.entity->plain ? at.entity->plain->type : PlainType::kNone;
+        at.entity != nullptr && at.entity->plain() ? at.entity->plain()->type : PlainType::kNone;
     const bool is_bits = op.key.metric == kPlainBitsMetric;
     if (type == PlainType::kString && is_bits) return ApplyToString(at, op, outcome, ticket);
     if (type == PlainType::kString || (type == PlainType::kSet && is_bits) ||
@@ -268,12 +339,11 @@ WritePath::Need WritePath::ApplyOne(Located& at, const FactOp& op, uint8_t metri
     if (plain && writes && op.key.metric == kPlainBitsMetric) {
       const uint64_t bytes = op.uid / 8 + 1;
       const bool grows =
-          at.entity == nullptr || !at.entity->plain || at.entity->plain->bits_bytes < bytes;
+          at.entity == nullptr || !at.entity->plain() || at.entity->plain()->bits_bytes < bytes;
       if (grows) {
-        Entity& entity = Create(at);
-        if (entity.plain == nullptr) entity.plain = std::make_unique<PlainState>();
-        entity.plain->type = PlainType::kBits;
-        entity.plain->bits_bytes = bytes;
+        PlainState& state = Create(at, kNoSlot).MakePlain();
+        state.type = PlainType::kBits;
+        state.bits_bytes = bytes;
         Event event;
         event.kind = EventKind::kPlainLength;
         event.metric = kBitsMetric;
@@ -285,16 +355,16 @@ WritePath::Need WritePath::ApplyOne(Located& at, const FactOp& op, uint8_t metri
     NoteRead(at, ticket);
     return Need::Done();
   }
-  Entity& entity = Create(at);
+  Entity& entity = Create(at, SlotOf(at.etype, EventKind::kFlip, metric));
   MetricSet& changed = entity.SetFor(metric);
   const bool flipped = after ? changed.set.Add(op.uid) : changed.set.Remove(op.uid);
   TALLY_ASSERT(flipped);
-  JoinLabels(op.labels, &changed.labels);
-  entity.ForgetIfEmpty(changed);
+  changed.JoinLabels(op.labels);
+  changed.ForgetIfEmpty();
   outcome->cardinality = changed.set.cardinality();
   if (plain) {
     NotePlainFlip(entity, metric, op.uid);
-    if (entity.plain->type == PlainType::kNone) SetExpiry(at.shard, entity, 0);
+    if (entity.plain()->type == PlainType::kNone) SetExpiry(at.shard, entity, 0);
   }
   Event event;
   event.kind = EventKind::kFlip;
@@ -310,7 +380,7 @@ WritePath::Need WritePath::ApplyOne(Located& at, const FactOp& op, uint8_t metri
 // A bit of a plain string: the string changes as a whole, in O(its length).
 WritePath::Need WritePath::ApplyToString(Located& at, const FactOp& op, FactOutcome* outcome,
                                          Ticket* ticket) {
-  PlainState& plain = *at.entity->plain;
+  PlainState& plain = *at.entity->plain();
   const bool before = StringBit(plain.value, op.uid);
   const bool after = op.kind == FactOpKind::kHas      ? before
                      : op.kind == FactOpKind::kToggle ? !before
@@ -345,8 +415,8 @@ Result<uint64_t> WritePath::ClearRange(const FactKey& key, UidRange range, int32
     if (at.etype.id == kPlainEtype) ExpireIfDue(at, NowMs());
     MetricSet* set = at.entity != nullptr && metric ? at.entity->FindSet(*metric) : nullptr;
     if (set == nullptr || set->set.empty()) {
-      if (at.entity != nullptr && at.entity->plain &&
-          at.entity->plain->type == PlainType::kString) {
+      if (at.entity != nullptr && at.entity->plain() &&
+          at.entity->plain()->type == PlainType::kString) {
         wrong = Status::Error(StatusCode::kWrongType, "the key holds a string");
       }
       NoteRead(at, ticket);
@@ -358,14 +428,14 @@ Result<uint64_t> WritePath::ClearRange(const FactKey& key, UidRange range, int32
       NoteRead(at, ticket);
       return Need::Done();
     }
-    Entity& entity = Create(at);
+    Entity& entity = Create(at, SlotOf(at.etype, EventKind::kBulkClear, *metric));
     set = entity.FindSet(*metric);
     std::vector<uint64_t> removed;
     cleared = set->set.RemoveRange(range, &removed);
-    entity.ForgetIfEmpty(*set);
+    set->ForgetIfEmpty();
     if (at.etype.id == kPlainEtype) {
       NotePlainFlip(entity, *metric, removed.back());
-      if (entity.plain->type == PlainType::kNone) SetExpiry(at.shard, entity, 0);
+      if (entity.plain()->type == PlainType::kNone) SetExpiry(at.shard, entity, 0);
     }
     Event event;
     event.kind = EventKind::kBulkClear;
@@ -410,7 +480,7 @@ Result<int64_t> WritePath::AddToCounter(const EntityKey& key, std::string_view s
       NoteRead(at, ticket);
       return Need::Done();
     }
-    Create(at).SetCounter(*name, counter);
+    Create(at, slot).SetCounter(*name, counter);
     Event event;
     event.kind = EventKind::kCounter;
     event.metric = *name;
@@ -430,20 +500,21 @@ Status WritePath::Rebuild(const EntityKey& key, int32_t busy_timeout_ms, Ticket*
   const Status status = WithEntity(key, true, busy_timeout_ms, [&](Located& at) -> Need {
     if (at.entity == nullptr || at.etype.slots->empty()) return Need::Done();
     if (!committer_->HasRoom(at.shard)) return Need::Room();
-    for (const MetricSet& set : at.entity->sets) {
+    for (const MetricSet& set : at.entity->sets()) {
       if (const auto absent = set.set.FirstAbsent({})) return Need::Chunk(set.metric, *absent);
     }
-    for (const MetricSet& set : at.entity->sets) {
+    for (const MetricSet& set : at.entity->sets()) {
       // Recounts the members: the kept cardinality is only believed when it proves right.
       if (!set.set.IsValid())
         damaged = Status::Error(StatusCode::kCorruption, "a fact set is damaged in memory");
     }
     if (!damaged.ok()) return Need::Done();
-    const CountRecord now = RecordOf(at.etype, *at.entity);
+    const CountRecord now = RecordOf(at.etype, *at.entity, at.shard.sequence);
     before->slots = now.slots;
     before->values = now.values;
     before->sequence = now.sequence;
-    Create(at);
+    Create(at, kNoSlot);
+    OpenAllSlots(at.etype, *at.entity);
     SlotSums sums[kSlotsMax];
     SumsFromFacts(at.etype, *at.entity, sums);
     std::vector<ResetSlot> slots;
@@ -466,7 +537,7 @@ Status WritePath::Rebuild(const EntityKey& key, int32_t busy_timeout_ms, Ticket*
 
 void WritePath::SetExpiry(Shard& shard, Entity& entity,
                           uint64_t expire_at_ms) TALLY_NO_THREAD_SAFETY_ANALYSIS {
-  PlainState& plain = *entity.plain;
+  PlainState& plain = *entity.plain();
   // The old stamp may be gone from `plain` already: entries are found by entity when they differ.
   if (plain.indexed_expiry_ms != 0) shard.expiries.erase({plain.indexed_expiry_ms, &entity});
   plain.indexed_expiry_ms = expire_at_ms;
@@ -476,8 +547,8 @@ void WritePath::SetExpiry(Shard& shard, Entity& entity,
 
 void WritePath::ExpireIfDue(Located& at, uint64_t now_ms) {
   Entity* entity = at.entity;
-  if (entity == nullptr || entity->plain == nullptr || entity->plain->expire_at_ms == 0 ||
-      entity->plain->expire_at_ms > now_ms || state_->read_only()) {
+  if (entity == nullptr || entity->plain() == nullptr || entity->plain()->expire_at_ms == 0 ||
+      entity->plain()->expire_at_ms > now_ms || state_->read_only()) {
     return;
   }
   BecomeNothing(*entity);
@@ -498,7 +569,7 @@ Result<PlainSetOutcome> WritePath::PlainSet(std::string_view key, std::string_vi
     if (!committer_->HasRoom(at.shard)) return Need::Room();
     const uint64_t now_ms = NowMs();
     ExpireIfDue(at, now_ms);
-    PlainState* plain = at.entity != nullptr ? at.entity->plain.get() : nullptr;
+    PlainState* plain = at.entity != nullptr ? at.entity->plain() : nullptr;
     const PlainType type = plain != nullptr ? plain->type : PlainType::kNone;
     if (set.return_old && type != PlainType::kNone) {
       if (type == PlainType::kSet) {
@@ -523,7 +594,7 @@ Result<PlainSetOutcome> WritePath::PlainSet(std::string_view key, std::string_vi
     }
     const uint64_t expire_at_ms =
         set.keep_expiry && plain != nullptr ? plain->expire_at_ms : set.expire_at_ms;
-    Entity& entity = Create(at);
+    Entity& entity = Create(at, kNoSlot);
     if (expire_at_ms != 0 && expire_at_ms <= now_ms) {  // already over: as if deleted
       BecomeNothing(entity);
       SetExpiry(at.shard, entity, 0);
@@ -553,7 +624,8 @@ Result<bool> WritePath::PlainDelete(std::string_view key, int32_t busy_timeout_m
   const Status status = WithEntity({"", key}, true, busy_timeout_ms, [&](Located& at) -> Need {
     if (!committer_->HasRoom(at.shard)) return Need::Room();
     ExpireIfDue(at, NowMs());
-    if (at.entity == nullptr || !at.entity->plain || at.entity->plain->type == PlainType::kNone) {
+    if (at.entity == nullptr || !at.entity->plain() ||
+        at.entity->plain()->type == PlainType::kNone) {
       NoteRead(at, ticket);
       return Need::Done();
     }
@@ -575,15 +647,17 @@ void WritePath::WipeShard(uint32_t shard_index) TALLY_NO_THREAD_SAFETY_ANALYSIS 
   shard.expiries.clear();
   std::vector<Entity*> gone;
   shard.table.ForEach([&](Entity* e) {
-    e->sets.clear();
-    e->counters.clear();
-    e->plain.reset();
-    e->tail.reset();
-    e->record_healed = false;
-    const bool loading = e->residency == Residency::kLoading;
-    if (!loading) e->residency = Residency::kResident;
-    if (e->pins == 0) e->bucket.reset();
-    if (e->pins == 0 && e->holds == 0 && !loading) gone.push_back(e);
+    e->Adopt(FactState());
+    const bool loading = e->residency() == Residency::kLoading;
+    if (!loading) e->set_residency(Residency::kResident);
+    Activity* activity = e->activity();
+    if (activity != nullptr) {
+      activity->tail.reset();
+      activity->record_healed = false;
+      if (activity->pins == 0) activity->bucket.Close();
+      if (activity->pins != 0 || activity->holds != 0) return;
+    }
+    if (!loading) gone.push_back(e);
   });
   for (Entity* e : gone) shard.table.Erase(e);
   Event event;
@@ -604,8 +678,9 @@ size_t WritePath::ExpireDue(uint32_t shard_index, size_t max) TALLY_NO_THREAD_SA
   while (expired < max && !shard.expiries.empty() && shard.expiries.begin()->first <= now_ms &&
          committer_->HasRoom(shard) && !state_->read_only()) {
     Entity* entity = shard.expiries.begin()->second;
-    Located at{shard,        shard_index, state_->catalog.etype(kPlainEtype),
-               entity->hash, entity->eid, entity};
+    const EidText eid = entity->eid();
+    Located at{shard,          shard_index, state_->catalog.etype(kPlainEtype),
+               entity->hash(), Eid(eid),    entity};
     ExpireIfDue(at, now_ms);
     ++expired;
   }

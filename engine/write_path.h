@@ -78,7 +78,7 @@ class WritePath {
     uint32_t shard_index;
     const EtypeInfo& etype;
     uint64_t hash;
-    std::string_view eid;
+    Eid eid;
     Entity* entity;
   };
   // What `run` answers: done, a chunk it needs, or room in the ring.
@@ -100,14 +100,19 @@ class WritePath {
  private:
   struct Prepared;
   Status Prepare(const FactOp& op, Prepared* prepared);
-  void ApplyGroup(uint32_t shard, std::span<const Prepared> group, int32_t busy_timeout_ms,
-                  Ticket* ticket);
+  static constexpr size_t kWindow = 32;  // operations whose cache misses overlap
+  void ApplyWindow(std::span<const Prepared> window, int32_t busy_timeout_ms, Ticket* ticket);
+  bool ApplyIfAtHand(Shard& shard, const Prepared& p, Ticket* ticket);
+  // All of one shard.
+  void ApplyGroup(std::span<const Prepared> group, int32_t busy_timeout_ms, Ticket* ticket);
   Need ApplyOne(Located& at, const FactOp& op, uint8_t metric, bool metric_known,
                 FactOutcome* outcome, Ticket* ticket);
   Need ApplyToString(Located& at, const FactOp& op, FactOutcome* outcome, Ticket* ticket);
   Status Satisfy(Located& at, const Need& need, int32_t busy_timeout_ms);
 
-  Entity& Create(Located& at);
+  // Makes the entity when there is none, and opens its bucket; the sums of `slot` (kNoSlot: none)
+  // are in it, as they are before what the caller changes.
+  Entity& Create(Located& at, uint8_t slot);
   void Push(Located& at, Event event, Ticket* ticket);
   void ExpireIfDue(Located& at, uint64_t now_ms);
   void SetExpiry(Shard& shard, Entity& entity, uint64_t expire_at_ms);

@@ -56,8 +56,10 @@ Status WritePath::ChangeSet(const FactKey& key, int32_t busy_timeout_ms, Ticket*
     Current now{nullptr, nullptr};
     if (plain_key) {
       ExpireIfDue(at, NowMs());
-      if (at.entity != nullptr && at.entity->plain && at.entity->plain->type != PlainType::kNone)
-        now.plain = at.entity->plain.get();
+      if (at.entity != nullptr && at.entity->plain() &&
+          at.entity->plain()->type != PlainType::kNone) {
+        now.plain = at.entity->plain();
+      }
       const bool wants_set = *metric == kSetMetric;
       if (now.plain != nullptr && wants_set != (now.plain->type == PlainType::kSet)) {
         refused = Status::Error(StatusCode::kWrongType, "the key holds another kind of value");
@@ -79,7 +81,7 @@ Status WritePath::ChangeSet(const FactKey& key, int32_t busy_timeout_ms, Ticket*
       event.kind = EventKind::kPlainString;
       event.uid = now.plain->expire_at_ms;
       event.payload = new std::string(std::move(*change.value));
-      Create(at);
+      Create(at, kNoSlot);
       BecomePlainString(*at.entity, *event.payload, event.uid);
       Push(at, event, ticket);
       return Need::Done();
@@ -96,7 +98,7 @@ Status WritePath::ChangeSet(const FactKey& key, int32_t busy_timeout_ms, Ticket*
         NoteRead(at, ticket);
         return Need::Done();
       }
-      Create(at);
+      Create(at, kNoSlot);
       NotePlainFlip(*at.entity, kBitsMetric, (change.bits_bytes - 1) * 8);
       Event event;
       event.kind = EventKind::kPlainLength;
@@ -106,12 +108,12 @@ Status WritePath::ChangeSet(const FactKey& key, int32_t busy_timeout_ms, Ticket*
       return Need::Done();
     }
 
-    Entity& entity = Create(at);
+    Entity& entity = Create(at, SlotOf(at.etype, EventKind::kBulkChange, *metric));
     MetricSet& changed = entity.SetFor(*metric);
     for (const uint64_t uid : change.added) TALLY_ASSERT(changed.set.Add(uid));
     for (const uint64_t uid : change.removed) TALLY_ASSERT(changed.set.Remove(uid));
-    JoinLabels(change.labels, &changed.labels);
-    entity.ForgetIfEmpty(changed);
+    changed.JoinLabels(change.labels);
+    changed.ForgetIfEmpty();
     if (plain_key) {
       if (*metric == kBitsMetric) {
         uint64_t last_byte = change.bits_bytes == 0 ? 0 : change.bits_bytes - 1;
@@ -121,7 +123,7 @@ Status WritePath::ChangeSet(const FactKey& key, int32_t busy_timeout_ms, Ticket*
       } else {
         NotePlainFlip(entity, *metric, 0);
       }
-      if (entity.plain->type == PlainType::kNone) SetExpiry(at.shard, entity, 0);
+      if (entity.plain()->type == PlainType::kNone) SetExpiry(at.shard, entity, 0);
     }
     Push(at, EventOf(change, *metric), ticket);
     return Need::Done();
@@ -142,7 +144,7 @@ Status WritePath::PlainReplace(std::string_view key, std::string_view metric, Fa
   return WithEntity({"", key}, true, busy_timeout_ms, [&](Located& at) -> Need {
     if (!committer_->HasRoom(at.shard)) return Need::Room();
     ExpireIfDue(at, NowMs());
-    Entity& entity = Create(at);
+    Entity& entity = Create(at, kNoSlot);
     BecomePlainSet(entity, number, std::move(set), bits_bytes);
     SetExpiry(at.shard, entity, 0);
     Event event;

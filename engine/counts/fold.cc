@@ -20,15 +20,18 @@ uint8_t SlotOf(const EtypeInfo& etype, EventKind kind, uint8_t metric) {
   }
 }
 
-bool FoldInto(const EtypeInfo& etype, const Catalog& catalog, const FoldInput& event,
-              bool was_in_flight, SlotSums* sums) {
+namespace {
+
+template <typename SumsAt>
+bool Fold(const EtypeInfo& etype, const Catalog& catalog, const FoldInput& event,
+          const SumsAt& sums_at) {
   if (event.kind == EventKind::kReset) {
     std::vector<ResetSlot> slots;
     if (!DecodeReset(event.payload, &slots)) return false;
     for (const ResetSlot& reset : slots) {
       const auto name = catalog.FindMetric(reset.slot);
       if (!name || etype.slot_of_name[*name] == kNoSlot) continue;  // the schema has dropped it
-      SlotSums& s = sums[etype.slot_of_name[*name]];
+      SlotSums& s = sums_at(etype.slot_of_name[*name]);
       s.counter_part = reset.counter_part;
       s.value = reset.facts + reset.counter_part;
     }
@@ -36,68 +39,92 @@ bool FoldInto(const EtypeInfo& etype, const Catalog& catalog, const FoldInput& e
   }
   const uint8_t slot = SlotOf(etype, event.kind, event.metric);
   if (slot == kNoSlot) return true;
-  sums[slot].value += event.delta;
-  if (event.kind == EventKind::kCounter) sums[slot].counter_part += event.delta;
-  if (was_in_flight) sums[slot].in_flight -= event.delta;
+  SlotSums& s = sums_at(slot);
+  s.value += event.delta;
+  if (event.kind == EventKind::kCounter) s.counter_part += event.delta;
   return true;
 }
 
-void SumsFromFacts(const EtypeInfo& etype, const Entity& entity, SlotSums* sums) {
-  for (size_t slot = 0; slot < etype.slots->size(); ++slot) {
-    const SlotSpec& spec = (*etype.slots)[slot];
-    int64_t facts = 0;
-    if (spec.has_facts) {
-      if (const MetricSet* set = entity.FindSet(etype.metric_of_slot[slot])) {
-        facts = static_cast<int64_t>(set->set.cardinality());
-      }
+SlotSums SumsFromFacts(const EtypeInfo& etype, const Entity& entity, uint8_t slot) {
+  SlotSums sums;
+  int64_t facts = 0;
+  if ((*etype.slots)[slot].has_facts) {
+    if (const MetricSet* set = entity.FindSet(etype.metric_of_slot[slot])) {
+      facts = static_cast<int64_t>(set->set.cardinality());
     }
-    sums[slot].counter_part = entity.CounterValue(etype.name_of_slot[slot]);
-    sums[slot].value = facts + sums[slot].counter_part;
+  }
+  sums.counter_part = entity.CounterValue(etype.name_of_slot[slot]);
+  sums.value = facts + sums.counter_part;
+  return sums;
+}
+
+}  // namespace
+
+bool FoldInto(const EtypeInfo& etype, const Catalog& catalog, const FoldInput& event,
+              SlotSums* sums) {
+  return Fold(etype, catalog, event, [&](uint8_t slot) -> SlotSums& { return sums[slot]; });
+}
+
+bool FoldIntoBucket(const EtypeInfo& etype, const Catalog& catalog, const FoldInput& event,
+                    Bucket* bucket) {
+  return Fold(etype, catalog, event, [&](uint8_t slot) -> SlotSums& {
+    // The writer opened it before the event was pushed.
+    SlotSums* sums = bucket->Find(slot);
+    TALLY_ASSERT(sums != nullptr);
+    if (event.kind != EventKind::kReset) sums->in_flight -= event.delta;
+    return *sums;
+  });
+}
+
+void SumsFromFacts(const EtypeInfo& etype, const Entity& entity, SlotSums* sums) {
+  for (uint8_t slot = 0; slot < etype.slots->size(); ++slot) {
+    const SlotSums from_facts = SumsFromFacts(etype, entity, slot);
+    sums[slot].counter_part = from_facts.counter_part;
+    sums[slot].value = from_facts.value;
   }
 }
 
-void EnsureBucket(const EtypeInfo& etype, Entity& entity, uint64_t sequence) {
-  if (entity.bucket != nullptr || etype.slots->empty()) return;
-  TALLY_ASSERT(entity.pins == 0);  // else the facts would be ahead of the fold
-  entity.bucket.reset(new Bucket(static_cast<uint32_t>(etype.slots->size())));
-  SumsFromFacts(etype, entity, entity.bucket->sums.get());
-  for (uint32_t i = 0; i < entity.bucket->slots; ++i) {
-    entity.bucket->sums[i].recorded = entity.bucket->sums[i].value;
-  }
-  entity.bucket->sequence = sequence;
+void OpenBucket(const EtypeInfo& etype, Entity& entity, uint64_t sequence) {
+  if (etype.slots->empty()) return;
+  Activity& activity = Activity::Of(entity);
+  if (activity.bucket.is_open()) return;
+  TALLY_ASSERT(activity.pins == 0);  // else the facts would be ahead of the fold
+  activity.bucket.Open(sequence);
 }
 
-CountRecord RecordOf(const EtypeInfo& etype, const Entity& entity) {
+SlotSums& SumsOfSlot(const EtypeInfo& etype, Entity& entity, uint8_t slot) {
+  Bucket& bucket = entity.activity()->bucket;
+  if (SlotSums* sums = bucket.Find(slot)) return *sums;
+  SlotSums sums = SumsFromFacts(etype, entity, slot);
+  sums.recorded = sums.value;
+  return bucket.Add(slot, sums);
+}
+
+void OpenAllSlots(const EtypeInfo& etype, Entity& entity) {
+  for (uint8_t slot = 0; slot < etype.slots->size(); ++slot) SumsOfSlot(etype, entity, slot);
+}
+
+CountRecord RecordOf(const EtypeInfo& etype, const Entity& entity, uint64_t quiet) {
   CountRecord record;
   record.slots = static_cast<uint32_t>(etype.slots->size());
-  if (entity.bucket != nullptr) {
-    record.sequence = entity.bucket->sequence;
-    for (uint32_t i = 0; i < record.slots; ++i) {
-      record.values[i] = entity.bucket->sums[i].value;
-      record.counter_parts[i] = entity.bucket->sums[i].counter_part;
-    }
-    return record;
-  }
-  TALLY_ASSERT(entity.pins == 0);
-  SlotSums sums[kSlotsMax];
-  SumsFromFacts(etype, entity, sums);
-  record.sequence = entity.last_sequence;
-  for (uint32_t i = 0; i < record.slots; ++i) {
-    record.values[i] = sums[i].value;
-    record.counter_parts[i] = sums[i].counter_part;
+  const Bucket* bucket = OpenBucketOf(entity);
+  TALLY_ASSERT(bucket != nullptr || entity.activity() == nullptr || entity.activity()->pins == 0 ||
+               record.slots == 0);
+  record.sequence = bucket != nullptr ? bucket->sequence() : quiet;
+  for (uint8_t slot = 0; slot < record.slots; ++slot) {
+    const SlotSums* folded = bucket != nullptr ? bucket->Find(slot) : nullptr;
+    const SlotSums sums = folded != nullptr ? *folded : SumsFromFacts(etype, entity, slot);
+    record.values[slot] = sums.value;
+    record.counter_parts[slot] = sums.counter_part;
   }
   return record;
-}
-
-void JoinLabels(SetLabels add, SetLabels* labels) {
-  labels->any = static_cast<uint8_t>(labels->any | add.any);
-  if (labels->first == 0) labels->first = add.first;
 }
 
 namespace {
 
 void DropSets(Entity& entity, PlainState& plain) {
-  for (MetricSet& s : entity.sets) {
+  for (size_t i = 0; i < entity.set_count(); ++i) {
+    MetricSet& s = entity.set(i);
     if (!s.set.chunked()) continue;
     std::vector<uint64_t> chunks, changed, stale;
     s.set.ChunksWithMembers(&chunks);
@@ -105,18 +132,13 @@ void DropSets(Entity& entity, PlainState& plain) {
     for (const uint64_t chunk : chunks) plain.orphan_chunks.emplace_back(s.metric, chunk);
     for (const uint64_t chunk : stale) plain.orphan_chunks.emplace_back(s.metric, chunk);
   }
-  entity.sets.clear();
-}
-
-PlainState& PlainOf(Entity& entity) {
-  if (entity.plain == nullptr) entity.plain = std::make_unique<PlainState>();
-  return *entity.plain;
+  entity.ClearSets();
 }
 
 }  // namespace
 
 void NotePlainFlip(Entity& entity, uint8_t metric, uint64_t uid) {
-  PlainState& plain = PlainOf(entity);
+  PlainState& plain = entity.MakePlain();
   if (metric == kBitsMetric) {
     plain.type = PlainType::kBits;
     plain.bits_bytes = std::max(plain.bits_bytes, uid / 8 + 1);
@@ -132,7 +154,7 @@ void NotePlainFlip(Entity& entity, uint8_t metric, uint64_t uid) {
 }
 
 void BecomePlainString(Entity& entity, std::string_view value, uint64_t expire_at_ms) {
-  PlainState& plain = PlainOf(entity);
+  PlainState& plain = entity.MakePlain();
   DropSets(entity, plain);
   plain.type = PlainType::kString;
   plain.value = std::string(value);
@@ -142,7 +164,7 @@ void BecomePlainString(Entity& entity, std::string_view value, uint64_t expire_a
 
 void BecomePlainSet(Entity& entity, uint8_t metric, FactSet set, uint64_t bits_bytes) {
   TALLY_ASSERT(metric == kBitsMetric ? bits_bytes > 0 : !set.empty());
-  PlainState& plain = PlainOf(entity);
+  PlainState& plain = entity.MakePlain();
   DropSets(entity, plain);
   plain.type = metric == kBitsMetric ? PlainType::kBits : PlainType::kSet;
   plain.value = std::string();
@@ -152,7 +174,7 @@ void BecomePlainSet(Entity& entity, uint8_t metric, FactSet set, uint64_t bits_b
 }
 
 void BecomeNothing(Entity& entity) {
-  PlainState& plain = PlainOf(entity);
+  PlainState& plain = entity.MakePlain();
   DropSets(entity, plain);
   plain.type = PlainType::kNone;
   plain.value = std::string();

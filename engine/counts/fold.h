@@ -4,7 +4,7 @@
 // from the same event, with the code that stands here, so the two cannot differ.
 #pragma once
 
-#include "engine/counts/bucket.h"
+#include "engine/counts/activity.h"
 #include "engine/counts/catalog.h"
 #include "engine/counts/sds_record.h"
 #include "engine/facts/entity.h"
@@ -28,22 +28,28 @@ struct FoldInput {
 // Slot that an event of this kind and metric moves, or kNoSlot.
 uint8_t SlotOf(const EtypeInfo& etype, EventKind kind, uint8_t metric);
 
-// Moves the sums. False when a reset's payload is malformed. `was_in_flight`: the event's delta had
-// been added to in_flight when it was pushed.
+// Moves the sums of all slots. False when a reset's payload is malformed.
 bool FoldInto(const EtypeInfo& etype, const Catalog& catalog, const FoldInput& event,
-              bool was_in_flight, SlotSums* sums);
+              SlotSums* sums);
+// The same for the open bucket of an event that was counted in flight when it was pushed.
+bool FoldIntoBucket(const EtypeInfo& etype, const Catalog& catalog, const FoldInput& event,
+                    Bucket* bucket);
 
 // The counts that facts and counter parts give now: value and counter part per slot.
 void SumsFromFacts(const EtypeInfo& etype, const Entity& entity, SlotSums* sums);
 
-// A bucket for a quiet entity, true up to `sequence`.
-void EnsureBucket(const EtypeInfo& etype, Entity& entity, uint64_t sequence);
+// Opens the bucket of a quiet entity, true up to `sequence`; nothing when it is open, or when the
+// type has no slots.
+void OpenBucket(const EtypeInfo& etype, Entity& entity, uint64_t sequence);
+// The sums of one slot in an open bucket; taken from the facts when no event of it is in flight.
+SlotSums& SumsOfSlot(const EtypeInfo& etype, Entity& entity, uint8_t slot);
+void OpenAllSlots(const EtypeInfo& etype, Entity& entity);
 
-// The record to store now, and the sequence up to which it is true.
-CountRecord RecordOf(const EtypeInfo& etype, const Entity& entity);
+// The record to store now, and the sequence up to which it is true: the bucket's, or `quiet` when
+// no bucket is open.
+CountRecord RecordOf(const EtypeInfo& etype, const Entity& entity, uint64_t quiet);
 
 // ---- Facts, shared by the live path and replay. -------------------------------------------------
-void JoinLabels(SetLabels add, SetLabels* labels);
 // After a member of a plain set or bitmap flipped: the key has that type now, or (an empty set) is
 // gone.
 void NotePlainFlip(Entity& entity, uint8_t metric, uint64_t uid);

@@ -1,33 +1,50 @@
-// Entity: everything that memory knows of one `etype:eid` (or of one plain key).
+// Entity: one `etype:eid` (or one plain key), its fact sets and what else it has.
 //
-// Guarded by its shard's mutex, names excepted, which never change. An entity is *pinned* while
-// events of it are on their way to the fold, and stays in the table while it is pinned or dirty.
+// Guarded by its shard's mutex, names excepted, which never change. There are millions, nearly all
+// at rest: 48 bytes, with one fact set inside. What only some have (more sets, counter parts, a
+// plain value) is in Details; what an entity needs while it is not at rest (events in flight,
+// something to write) is in an Activity (engine/counts/activity.h), which comes and goes.
 #pragma once
 
-#include "engine/events/event.h"
+#include "engine/facts/eid.h"
 #include "engine/facts/fact_set.h"
 
 #include <tallystick/types.h>
 
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace tallystick {
 
-struct Bucket;  // engine/counts/bucket.h
-struct BucketDeleter {
-  void operator()(Bucket* bucket) const;
-};
+inline constexpr uint8_t kNoMetric = 255;  // never an index of the catalog's metric names
 
 // One metric's fact set. `metric` indexes the catalog's metric names.
 struct MetricSet {
-  uint8_t metric = 0;
-  SetLabels labels;
+  explicit MetricSet(uint8_t metric_in = kNoMetric) : metric(metric_in) {}
+  SetLabels labels() const {
+    return {static_cast<uint8_t>(label_bits & 15), static_cast<uint8_t>(label_bits >> 4)};
+  }
+  void set_labels(SetLabels labels) {
+    label_bits = static_cast<uint8_t>(labels.any | (labels.first << 4));
+  }
+  void JoinLabels(SetLabels add) {
+    const SetLabels now = labels();
+    set_labels({static_cast<uint8_t>(now.any | add.any), now.first == 0 ? add.first : now.first});
+  }
+  // An empty set is no set: it forgets its labels. It leaves the entity when its image is next
+  // written, because until then it remembers which chunks the store must delete.
+  void ForgetIfEmpty() {
+    if (set.empty()) label_bits = 0;
+  }
+
   FactSet set;
+  uint8_t metric;
+  uint8_t label_bits = 0;
 };
 
 // The counter part of one slot, by slot name (an index into the catalog's metric names).
@@ -47,18 +64,15 @@ struct PlainState {
   std::vector<std::pair<uint8_t, uint64_t>> orphan_chunks;  // metric, chunk
 };
 
-// An event of the journal's tail that waits for its entity to be loaded.
-struct TailEvent {
-  EventKind kind = EventKind::kFlip;
-  uint8_t metric = 0;
-  uint8_t label_any = 0;
-  uint8_t label_first = 0;
-  uint64_t sequence = 0;
-  uint64_t uid = 0;
-  int64_t delta = 0;
-  std::unique_ptr<std::string> payload;  // null: empty, as of nearly all
-  std::string_view payload_view() const { return payload ? *payload : std::string_view(); }
+// All that an entity holds, apart from its name: as a loader puts it together.
+struct FactState {
+  std::vector<MetricSet> sets;
+  std::vector<CounterPart> counters;
+  std::unique_ptr<PlainState> plain;
 };
+
+struct Activity;      // engine/counts/activity.h
+struct ActivityHead;  // the part of it that Entity knows
 
 enum class Residency : uint8_t {
   kOnDisk,    // only the name and perhaps a tail are known
@@ -67,31 +81,37 @@ enum class Residency : uint8_t {
   kDamaged,   // stored bytes are damaged beyond healing: operations answer kCorruption
 };
 
-struct Entity {
-  // Names: immutable.
-  uint64_t hash = 0;
-  uint32_t shard = 0;
-  uint16_t etype = 0;  // index into the catalog's entity types; 0 is the plain keyspace
-  std::string eid;
+class Entity {
+ public:
+  Entity(uint64_t hash_in, uint32_t shard_in, uint16_t etype_in, const Eid& eid);
+  ~Entity();
+  Entity(const Entity&) = delete;
+  Entity& operator=(const Entity&) = delete;
 
-  Residency residency = Residency::kResident;
-  bool in_record_queue = false;    // its count record is to be written
-  bool in_snapshot_queue = false;  // its image is to be written
-  bool record_healed = false;      // counts came from facts: the stored record was missing or wrong
-  bool stored = false;             // the store holds (or may hold) an image or record of it
-  uint32_t pins = 0;               // events of it between push and fold
-  uint32_t holds = 0;              // threads that keep its address without the shard's mutex
-  uint64_t last_sequence = 0;      // of the last event that changed it
-  uint64_t snapshot_sequence = 0;  // the last written image holds everything up to here
-  uint64_t generation = 0;
-  std::vector<MetricSet> sets;  // non-empty ones, in no order; few
-  std::vector<CounterPart> counters;
-  std::unique_ptr<PlainState> plain;
-  std::unique_ptr<Bucket, BucketDeleter> bucket;  // while dirty or pinned; else counts equal facts
-  std::unique_ptr<std::vector<TailEvent>> tail;   // until loaded
+  // ---- Names; any thread.
+  uint64_t hash() const { return hash_; }
+  uint32_t shard() const { return shard_; }
+  uint16_t etype() const { return etype_; }  // index into the catalog's entity types; 0: plain keys
+  EidText eid() const { return eid_is_number_ ? EidText(eid_) : EidText(KeptEid()); }
+  bool HasEid(const Eid& eid) const {
+    return eid_is_number_ ? eid.is_number && eid_ == eid.number
+                          : !eid.is_number && KeptEid() == eid.text;
+  }
 
+  // ---- State
+  Residency residency() const { return residency_; }
+  void set_residency(Residency residency) { residency_ = residency; }
+  bool stored() const { return stored_; }  // the store holds (or may hold) a piece of it
+  void set_stored(bool stored) { stored_ = stored; }
+  Activity* activity() const;  // null at rest; defined with Activity
+
+  // ---- Fact sets: few, in no order. Pointers and indexes are stale after one is added or removed.
+  size_t set_count() const { return (first_.metric != kNoMetric ? 1 : 0) + more().size(); }
+  MetricSet& set(size_t i) { return i == 0 ? first_ : details()->more[i - 1]; }
+  const MetricSet& set(size_t i) const { return const_cast<Entity*>(this)->set(i); }
   MetricSet* FindSet(uint8_t metric) {
-    for (MetricSet& s : sets) {
+    if (first_.metric == metric) return &first_;
+    for (MetricSet& s : more()) {
       if (s.metric == metric) return &s;
     }
     return nullptr;
@@ -99,42 +119,105 @@ struct Entity {
   const MetricSet* FindSet(uint8_t metric) const {
     return const_cast<Entity*>(this)->FindSet(metric);
   }
-  MetricSet& SetFor(uint8_t metric) {
-    if (MetricSet* s = FindSet(metric)) return *s;
-    sets.push_back(MetricSet{metric, {}, {}});
-    return sets.back();
+  MetricSet& SetFor(uint8_t metric);
+  void RemoveEmptySets();
+  void ClearSets();
+
+  // `for (const MetricSet& s : entity.sets())`
+  class SetRange;
+  SetRange sets() const;
+
+  // ---- Counter parts
+  std::span<const CounterPart> counters() const {
+    return details() != nullptr ? std::span<const CounterPart>(details()->counters)
+                                : std::span<const CounterPart>();
   }
-  // An empty set is no set: it forgets its labels. It leaves `sets` when its image is next written,
-  // because until then it remembers which chunks the store must delete.
-  void ForgetIfEmpty(MetricSet& s) {
-    if (s.set.empty()) s.labels = {};
-  }
-  int64_t CounterValue(uint8_t slot_name) const {
-    for (const CounterPart& c : counters) {
-      if (c.slot_name == slot_name) return c.value;
-    }
-    return 0;
-  }
-  void SetCounter(uint8_t slot_name, int64_t value) {
-    for (CounterPart& c : counters) {
-      if (c.slot_name == slot_name) {
-        c.value = value;
-        return;
-      }
-    }
-    counters.push_back(CounterPart{slot_name, value});
-  }
+  int64_t CounterValue(uint8_t slot_name) const;
+  void SetCounter(uint8_t slot_name, int64_t value);
+  void RemoveZeroCounters();
+
+  // ---- Plain value
+  PlainState* plain() { return details() != nullptr ? details()->plain.get() : nullptr; }
+  const PlainState* plain() const { return const_cast<Entity*>(this)->plain(); }
+  PlainState& MakePlain();  // the one that is there, or a new one
+
+  // ---- All of it
+  void Adopt(FactState facts);
+  FactState Release();  // leaves nothing but the name
   // Nothing is known of it: no fact, no counter part other than 0, no plain value.
-  bool Blank() const {
-    for (const MetricSet& s : sets) {
-      if (!s.set.empty()) return false;
-    }
-    for (const CounterPart& c : counters) {
-      if (c.value != 0) return false;
-    }
-    return plain == nullptr || plain->type == PlainType::kNone;
+  bool Blank() const;
+  // What the allocator holds for it, fact sets and details included, an Activity not.
+  size_t MemoryBytes() const;
+
+ private:
+  struct Details {
+    std::vector<MetricSet> more;  // beyond the first
+    std::vector<CounterPart> counters;
+    std::unique_ptr<PlainState> plain;
+    bool empty() const { return more.empty() && counters.empty() && plain == nullptr; }
+  };
+  friend struct ActivityHead;
+  friend struct Activity;
+
+  Details* details() const;
+  Details& MakeDetails();
+  void DropEmptyDetails();
+  std::span<MetricSet> more() const {
+    Details* d = details();
+    return d != nullptr ? std::span<MetricSet>(d->more) : std::span<MetricSet>();
   }
-  bool Clean() const { return pins == 0 && holds == 0 && !in_record_queue && !in_snapshot_queue; }
+  std::string_view KeptEid() const;
+
+  // The members behind the first set lie in its padding.
+  [[no_unique_address]] MetricSet first_;  // kNoMetric: none, and no more
+  const uint16_t etype_;
+  const uint16_t shard_;
+  Residency residency_ : 2 = Residency::kResident;
+  bool stored_ : 1 = false;
+  bool active_ : 1 = false;  // rest_ is an Activity, which has the Details
+  const bool eid_is_number_;
+  uint64_t eid_;  // the number, or the address of a length and bytes
+  const uint64_t hash_;
+  void* rest_ = nullptr;  // Details, or Activity; usually nothing
 };
+static_assert(sizeof(Entity) == 48);
+
+struct ActivityHead {
+  std::unique_ptr<Entity::Details> details;
+};
+struct ActivityDeleter {
+  void operator()(ActivityHead* activity) const;  // defined with Activity
+};
+
+inline Entity::Details* Entity::details() const {
+  return active_ ? static_cast<ActivityHead*>(rest_)->details.get() : static_cast<Details*>(rest_);
+}
+
+class Entity::SetRange {
+ public:
+  explicit SetRange(const Entity* entity) : entity_(entity) {}
+  class Iterator {
+   public:
+    Iterator(const Entity* entity, size_t i) : entity_(entity), i_(i) {}
+    const MetricSet& operator*() const { return entity_->set(i_); }
+    Iterator& operator++() {
+      ++i_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return i_ == other.i_; }
+
+   private:
+    const Entity* entity_;
+    size_t i_;
+  };
+  Iterator begin() const { return {entity_, 0}; }
+  Iterator end() const { return {entity_, entity_->set_count()}; }
+
+ private:
+  const Entity* entity_;
+};
+inline Entity::SetRange Entity::sets() const {
+  return SetRange(this);
+}
 
 }  // namespace tallystick

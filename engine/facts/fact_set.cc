@@ -53,6 +53,14 @@ FactSet::~FactSet() {
 // ---- Members
 // ----------------------------------------------------------------------------------------
 
+void FactSet::Prefetch() const {
+  if (form() == Form::kInline) return;
+  constexpr uint64_t kPointerMask = (uint64_t{1} << 48) - 1;
+  const auto* heap = reinterpret_cast<const char*>(words_[1] & kPointerMask);
+  __builtin_prefetch(heap);
+  __builtin_prefetch(heap + 64);
+}
+
 bool FactSet::Contains(uint64_t uid) const {
   if (form() == Form::kMixed) return mixed()->Contains(uid);
   if (is_container()) {

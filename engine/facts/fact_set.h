@@ -44,6 +44,7 @@ class FactSet {
   bool Remove(uint64_t uid);     // true when it was there
   uint64_t cardinality() const;  // O(1)
   bool empty() const { return cardinality() == 0; }
+  void Prefetch() const;  // asks the cache for what the next look-up needs first
   // Members within first..last (included). Whole chunks cost O(1); O(log n + 4 KiB) otherwise.
   uint64_t CardinalityIn(UidRange range) const;
   // Appends up to limit members >= from, ascending; the uid to continue from, or nullopt at the

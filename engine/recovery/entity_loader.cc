@@ -17,7 +17,6 @@ struct EntityLoader::Pieces {
   FactState facts;
   bool image_found = false;
   uint64_t image_sequence = 0;
-  uint64_t generation = 0;
   std::optional<CountRecord> record;
   Status image_status;  // kCorruption: the stored image is damaged
   bool record_damaged = false;
@@ -27,31 +26,37 @@ struct EntityLoader::Pieces {
 };
 
 std::string EntityLoader::Describe(const Entity& entity) const {
-  const std::string& etype = state_->catalog.etype(entity.etype).name;
-  return etype.empty() ? "key " + Escaped(entity.eid)
-                       : "entity " + etype + ":" + Escaped(entity.eid);
+  const std::string& etype = state_->catalog.etype(entity.etype()).name;
+  return etype.empty() ? "key " + Escaped(entity.eid())
+                       : "entity " + etype + ":" + Escaped(entity.eid());
 }
 
-bool EraseIfBlank(Shard& shard, Entity* entity) {
-  if (entity->residency != Residency::kResident || !entity->Blank() || !entity->Clean())
-    return false;
-  if (entity->bucket != nullptr) return false;
-  if (entity->plain != nullptr && !entity->plain->orphan_chunks.empty()) return false;
-  TALLY_DCHECK(entity->plain == nullptr || entity->plain->expire_at_ms == 0);
+void Settle(const EngineState& state, Shard& shard, Entity* entity) {
+  if (entity->residency() != Residency::kResident) return;
+  if (const Activity* activity = entity->activity()) {
+    if (!activity->clean() || activity->bucket.is_open()) return;
+    // In mode always, readers of its last change wait until that is durable.
+    const std::atomic<uint64_t>& reached =
+        state.durability == Durability::kAlways ? shard.durable_sequence : shard.journaled_sequence;
+    if (activity->last_sequence > reached.load(std::memory_order_relaxed)) return;
+    if (activity->tail == nullptr) Activity::Drop(*entity);
+  }
+  if (!entity->Blank()) return;
+  const PlainState* plain = entity->plain();
+  if (plain != nullptr && !plain->orphan_chunks.empty()) return;
+  TALLY_DCHECK(plain == nullptr || plain->expire_at_ms == 0);
   shard.table.Erase(entity);
-  return true;
 }
 
-Status EntityLoader::Ensure(Shard& shard, const EtypeInfo& etype, uint64_t hash,
-                            std::string_view eid) {
+Status EntityLoader::Ensure(Shard& shard, const EtypeInfo& etype, uint64_t hash, const Eid& eid) {
   for (;;) {
     Entity* entity = shard.table.Find(hash, etype.id, eid);
     if (entity == nullptr) {
       if (shard.index_complete) return Status();
       entity = shard.table.Insert(OnDiskEntity(state_->ShardOf(hash), etype, hash, eid));
     }
-    if (entity->residency == Residency::kResident) return Status();
-    if (entity->residency == Residency::kLoading) {
+    if (entity->residency() == Residency::kResident) return Status();
+    if (entity->residency() == Residency::kLoading) {
       shard.loaded.Wait(shard.mutex);
       continue;  // it may have been erased
     }
@@ -60,24 +65,24 @@ Status EntityLoader::Ensure(Shard& shard, const EtypeInfo& etype, uint64_t hash,
 }
 
 Status EntityLoader::EnsureResident(Shard& shard, Entity* entity) {
-  while (entity->residency == Residency::kLoading) {
-    ++entity->holds;
+  while (entity->residency() == Residency::kLoading) {
+    const EntityHold hold(entity);
     shard.loaded.Wait(shard.mutex);
-    --entity->holds;
   }
-  if (entity->residency == Residency::kResident) return Status();
-  if (entity->residency == Residency::kDamaged) {
+  if (entity->residency() == Residency::kResident) return Status();
+  if (entity->residency() == Residency::kDamaged) {
     return Status::Error(StatusCode::kCorruption, Describe(*entity) + " is damaged on disk");
   }
   return Load(shard, entity);
 }
 
 Status EntityLoader::Load(Shard& shard, Entity* entity) TALLY_NO_THREAD_SAFETY_ANALYSIS {
-  TALLY_ASSERT(entity->residency == Residency::kOnDisk && entity->pins == 0);
-  const EtypeInfo& etype = state_->catalog.etype(entity->etype);
-  entity->residency = Residency::kLoading;
-  ++entity->holds;
-  std::unique_ptr<std::vector<TailEvent>> tail = std::move(entity->tail);
+  Activity& activity = Activity::Of(*entity);
+  TALLY_ASSERT(entity->residency() == Residency::kOnDisk && activity.pins == 0);
+  const EtypeInfo& etype = state_->catalog.etype(entity->etype());
+  entity->set_residency(Residency::kLoading);
+  ++activity.holds;
+  std::unique_ptr<std::vector<TailEvent>> tail = std::move(activity.tail);
   const std::vector<TailEvent> none;
   Pieces pieces;
   Status status;
@@ -107,60 +112,58 @@ Status EntityLoader::Load(Shard& shard, Entity* entity) TALLY_NO_THREAD_SAFETY_A
     shard.mutex.Lock();
     if (wipe_sequence == shard.wipe_sequence) break;  // else everything older was wiped meanwhile
   }
-  --entity->holds;
+  --activity.holds;
   shard.loaded.NotifyAll();
   if (!status.ok()) {
-    entity->tail = std::move(tail);
+    activity.tail = std::move(tail);
     if (status.code() != StatusCode::kCorruption) {
-      entity->residency = Residency::kOnDisk;  // an I/O error may pass
+      entity->set_residency(Residency::kOnDisk);  // an I/O error may pass
       return status;
     }
-    entity->residency = Residency::kDamaged;
+    entity->set_residency(Residency::kDamaged);
     state_->counters.corrupt_entities.fetch_add(1, std::memory_order_relaxed);
     state_->log.Error(Describe(*entity) + " is refused: " + std::string(status.message()));
     return Status::Error(StatusCode::kCorruption, Describe(*entity) + " is damaged on disk");
   }
-  entity->residency = Residency::kResident;
-  entity->sets = std::move(pieces.facts.sets);
-  entity->counters = std::move(pieces.facts.counters);
-  entity->plain = std::move(pieces.facts.plain);
-  entity->generation = pieces.generation;
-  entity->snapshot_sequence = pieces.rebuilt ? 0 : pieces.image_sequence;
-  entity->last_sequence = std::max(entity->last_sequence, pieces.last_sequence);
-  entity->stored = pieces.image_found || pieces.record.has_value() || pieces.record_damaged;
-  if (entity->plain != nullptr && entity->plain->expire_at_ms != 0) {
-    entity->plain->indexed_expiry_ms = entity->plain->expire_at_ms;
-    shard.expiries.emplace(entity->plain->expire_at_ms, entity);
+  entity->set_residency(Residency::kResident);
+  entity->Adopt(std::move(pieces.facts));
+  activity.snapshot_sequence = pieces.rebuilt ? 0 : pieces.image_sequence;
+  activity.last_sequence = std::max(activity.last_sequence, pieces.last_sequence);
+  entity->set_stored(pieces.image_found || pieces.record.has_value() || pieces.record_damaged);
+  if (PlainState* plain = entity->plain(); plain != nullptr && plain->expire_at_ms != 0) {
+    plain->indexed_expiry_ms = plain->expire_at_ms;
+    shard.expiries.emplace(plain->expire_at_ms, entity);
   }
-  Partition& p = state_->PartitionOf(entity->shard);
+  Partition& p = state_->PartitionOf(entity->shard());
   const bool heal_record = (pieces.rebuilt || pieces.heal_record) && !etype.slots->empty();
   if (pieces.rebuilt || heal_record) {
     state_->counters.counts_healed.fetch_add(1, std::memory_order_relaxed);
-    entity->record_healed = heal_record;
-    entity->in_record_queue = entity->in_record_queue || heal_record;
-    entity->in_snapshot_queue = entity->in_snapshot_queue || pieces.rebuilt;
+    activity.record_healed = heal_record;
+    activity.in_record_queue = activity.in_record_queue || heal_record;
+    activity.in_snapshot_queue = activity.in_snapshot_queue || pieces.rebuilt;
     MutexLock lock(p.heal_mutex);
     p.heal_queue.push_back(HealItem{entity, heal_record, pieces.rebuilt});
   }
-  if (entity->in_record_queue) {
+  if (activity.in_record_queue) {
     // The stored record lags behind: the bucket says by how much (record + pending = facts).
-    EnsureBucket(etype, *entity, entity->last_sequence);
-    for (uint32_t i = 0; i < entity->bucket->slots; ++i) {
-      entity->bucket->sums[i].recorded = pieces.record ? pieces.record->values[i] : 0;
-    }
+    OpenBucket(etype, *entity, activity.last_sequence);
+    OpenAllSlots(etype, *entity);
+    activity.bucket.ForEach([&](uint8_t slot, SlotSums& sums) {
+      sums.recorded = pieces.record ? pieces.record->values[slot] : 0;
+    });
   }
-  if (entity->stored && entity->Blank()) {
+  if (entity->stored() && entity->Blank()) {
     MutexLock lock(p.tombstone_mutex);
-    p.tombstones.push_back(Tombstone{entity->etype, entity->hash,
+    p.tombstones.push_back(Tombstone{entity->etype(), entity->hash(),
                                      p.journaled_offset.load(std::memory_order_acquire),
-                                     entity->eid});
+                                     std::string(entity->eid().view())});
   }
   return Status();
 }
 
 Status EntityLoader::ReadPieces(const Entity& entity, uint64_t wipe_sequence, Pieces* pieces) {
-  const EtypeInfo& etype = state_->catalog.etype(entity.etype);
-  const std::string key = EntityStoreKey(entity.shard, etype.name, entity.eid);
+  const EtypeInfo& etype = state_->catalog.etype(entity.etype());
+  const std::string key = EntityStoreKey(entity.shard(), etype.name, entity.eid());
   const bool plain = etype.id == kPlainEtype;
   std::string value;
   bool found = false;
@@ -178,16 +181,14 @@ Status EntityLoader::ReadPieces(const Entity& entity, uint64_t wipe_sequence, Pi
   if (found && pieces->image_status.ok() && image.sequence > wipe_sequence) {
     pieces->image_found = true;
     pieces->image_sequence = image.sequence;
-    pieces->generation = image.generation;
     for (const EntityImage::Set& set : image.sets) {
       const auto metric = state_->catalog.AddMetric(set.metric);
-      MetricSet loaded;
+      MetricSet loaded(metric.value_or(kNoMetric));
       if (!metric || !FactSet::DecodeHeader(set.header, &loaded.set)) {
         pieces->image_status = Status::Error(StatusCode::kCorruption, "a set's image is malformed");
         break;
       }
-      loaded.metric = *metric;
-      loaded.labels = set.labels;
+      loaded.set_labels(set.labels);
       pieces->facts.sets.push_back(std::move(loaded));
     }
     for (const EntityImage::CounterPart& part : image.counter_parts) {
@@ -224,7 +225,7 @@ Status EntityLoader::ReadPieces(const Entity& entity, uint64_t wipe_sequence, Pi
 
 Status EntityLoader::ApplyTail(const Entity& entity, const std::vector<TailEvent>& tail,
                                uint64_t after, Pieces* pieces) {
-  const EtypeInfo& etype = state_->catalog.etype(entity.etype);
+  const EtypeInfo& etype = state_->catalog.etype(entity.etype());
   const auto fetch = [&](MetricSet& set, uint64_t chunk) -> Status {
     std::string value;
     std::string_view image;
@@ -260,14 +261,12 @@ void EntityLoader::Reconcile(const EtypeInfo& etype, const std::vector<TailEvent
     if (event.sequence <= after) continue;
     const FoldInput input{event.kind, event.metric, event.sequence, event.delta,
                           event.payload_view()};
-    equal = FoldInto(etype, state_->catalog, input, false, folded) && equal;
+    equal = FoldInto(etype, state_->catalog, input, folded) && equal;
   }
-  Entity borrowed;
-  borrowed.sets = std::move(pieces->facts.sets);
-  borrowed.counters = std::move(pieces->facts.counters);
+  Entity borrowed(0, 0, etype.id, Eid("0"));
+  borrowed.Adopt(std::move(pieces->facts));
   SumsFromFacts(etype, borrowed, facts);
-  pieces->facts.sets = std::move(borrowed.sets);
-  pieces->facts.counters = std::move(borrowed.counters);
+  pieces->facts = borrowed.Release();
   for (size_t i = 0; i < etype.slots->size(); ++i) {
     equal = equal && folded[i].value == facts[i].value &&
             folded[i].counter_part == facts[i].counter_part;
@@ -277,8 +276,9 @@ void EntityLoader::Reconcile(const EtypeInfo& etype, const std::vector<TailEvent
 
 Status EntityLoader::HealFromJournal(const Entity& entity, const std::string& what,
                                      uint64_t wipe_sequence, Pieces* pieces) {
-  const EtypeInfo& etype = state_->catalog.etype(entity.etype);
-  const uint32_t partition = state_->PartitionOf(entity.shard).index;
+  const EtypeInfo& etype = state_->catalog.etype(entity.etype());
+  const uint32_t partition = state_->PartitionOf(entity.shard()).index;
+  const EidText eid = entity.eid();
   const Status damaged = Status::Error(StatusCode::kCorruption, what);
   const auto begin = JournalBegin(state_->store.get(), partition);
   if (!begin || !*begin || **begin != 0)
@@ -288,7 +288,7 @@ Status EntityLoader::HealFromJournal(const Entity& entity, const std::string& wh
       ReadJournal(state_->store.get(), partition, 0,
                   [&](const BatchHeader&, const std::vector<JournalEvent>& events) -> Status {
                     for (const JournalEvent& event : events) {
-                      if (event.eid != entity.eid || event.etype != etype.name) continue;
+                      if (event.eid != eid.view() || event.etype != etype.name) continue;
                       Status s = AppendTail(&state_->catalog, {&event, 1}, &history);
                       if (!s.ok()) return s;
                     }
@@ -307,9 +307,9 @@ Status EntityLoader::HealFromJournal(const Entity& entity, const std::string& wh
 
 Status EntityLoader::ReadChunk(const Entity& entity, uint8_t metric, uint64_t chunk,
                                std::string* value, std::string_view* image, uint64_t* sequence) {
-  const EtypeInfo& etype = state_->catalog.etype(entity.etype);
-  const std::string key =
-      ChunkStoreKey(entity.shard, etype.name, entity.eid, state_->catalog.metric(metric), chunk);
+  const EtypeInfo& etype = state_->catalog.etype(entity.etype());
+  const std::string key = ChunkStoreKey(entity.shard(), etype.name, entity.eid(),
+                                        state_->catalog.metric(metric), chunk);
   bool found = false;
   if (Status s = state_->store->Get(ColumnFamily::kSnapshots, key, value, &found); !s.ok())
     return s;
@@ -321,8 +321,8 @@ Status EntityLoader::ReadChunk(const Entity& entity, uint8_t metric, uint64_t ch
 
 Status EntityLoader::EnsureChunk(Shard& shard, Entity* entity, uint8_t metric,
                                  uint64_t chunk) TALLY_NO_THREAD_SAFETY_ANALYSIS {
-  TALLY_ASSERT(entity->residency == Residency::kResident);
-  ++entity->holds;
+  TALLY_ASSERT(entity->residency() == Residency::kResident);
+  const EntityHold hold(entity);
   const uint64_t wipe_sequence = shard.wipe_sequence;
   shard.mutex.Unlock();
   std::string value;
@@ -330,7 +330,6 @@ Status EntityLoader::EnsureChunk(Shard& shard, Entity* entity, uint8_t metric,
   uint64_t sequence = 0;
   Status status = ReadChunk(*entity, metric, chunk, &value, &image, &sequence);
   shard.mutex.Lock();
-  --entity->holds;
   MetricSet* set = entity->FindSet(metric);
   // Another thread may have brought it, or removed the set, meanwhile: the caller looks again.
   if (set == nullptr || !set->set.IsAbsent(chunk) || wipe_sequence != shard.wipe_sequence)

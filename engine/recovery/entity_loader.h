@@ -7,6 +7,7 @@
 // healed is refused.
 #pragma once
 
+#include "engine/counts/activity.h"
 #include "engine/recovery/engine_state.h"
 
 #include <cstdint>
@@ -23,9 +24,9 @@ class EntityLoader {
   // Makes the entity resident if anything is known of it. `create`: keep it in the table even when
   // it is blank. After OK it may be absent, which then is true. With the shard's mutex held, which
   // is released and taken again around reads: pointers into the shard are stale afterwards.
-  Status Ensure(Shard& shard, const EtypeInfo& etype, uint64_t hash, std::string_view eid)
+  Status Ensure(Shard& shard, const EtypeInfo& etype, uint64_t hash, const Eid& eid)
       TALLY_REQUIRES(shard.mutex);
-  // The same for an entity whose address is held (Entity::holds).
+  // The same for an entity whose address is held (Activity::holds).
   Status EnsureResident(Shard& shard, Entity* entity) TALLY_REQUIRES(shard.mutex);
   // Brings one absent chunk of a resident entity; likewise releases the mutex.
   Status EnsureChunk(Shard& shard, Entity* entity, uint8_t metric, uint64_t chunk)
@@ -49,7 +50,21 @@ class EntityLoader {
   EngineState* const state_;
 };
 
-// Removes a blank, clean entity from the table; true when it went.
-bool EraseIfBlank(Shard& shard, Entity* entity) TALLY_REQUIRES(shard.mutex);
+// Puts an entity that nothing is on its way from to rest, and removes a blank one from the table.
+// Cheap when there is nothing to do.
+void Settle(const EngineState& state, Shard& shard, Entity* entity) TALLY_REQUIRES(shard.mutex);
+
+// Keeps an entity's address good while the shard's mutex is released. The mutex is held when it
+// begins and when it ends.
+class EntityHold {
+ public:
+  explicit EntityHold(Entity* entity) : activity_(Activity::Of(*entity)) { ++activity_.holds; }
+  ~EntityHold() { --activity_.holds; }
+  EntityHold(const EntityHold&) = delete;
+  EntityHold& operator=(const EntityHold&) = delete;
+
+ private:
+  Activity& activity_;  // stays while there are holds
+};
 
 }  // namespace tallystick

@@ -14,14 +14,10 @@ constexpr size_t kIndexSlice = 1024;  // names put into a table under one hold o
 }  // namespace
 
 std::unique_ptr<Entity> OnDiskEntity(uint32_t shard, const EtypeInfo& etype, uint64_t hash,
-                                     std::string_view eid) {
-  auto entity = std::make_unique<Entity>();
-  entity->hash = hash;
-  entity->shard = shard;
-  entity->etype = etype.id;
-  entity->eid = std::string(eid);
-  entity->residency = Residency::kOnDisk;
-  entity->stored = true;
+                                     const Eid& eid) {
+  auto entity = std::make_unique<Entity>(hash, shard, etype.id, eid);
+  entity->set_residency(Residency::kOnDisk);
+  entity->set_stored(true);
   return entity;
 }
 
@@ -138,11 +134,12 @@ Result<Entity*> Replay::EntityOf(Shard& shard, const JournalEvent& event) {
   if (state_->ShardOf(hash) != event.shard) {
     return Fail(StatusCode::kCorruption, "a journal event lies in the wrong shard");
   }
-  Entity* entity = shard.table.Find(hash, etype->id, event.eid);
+  const Eid eid(event.eid);
+  Entity* entity = shard.table.Find(hash, etype->id, eid);
   if (entity == nullptr) {
-    entity = shard.table.Insert(OnDiskEntity(event.shard, *etype, hash, event.eid));
+    entity = shard.table.Insert(OnDiskEntity(event.shard, *etype, hash, eid));
   }
-  TALLY_ASSERT(entity->residency == Residency::kOnDisk);
+  TALLY_ASSERT(entity->residency() == Residency::kOnDisk);
   return entity;
 }
 
@@ -152,21 +149,24 @@ Status Replay::AddRun(Partition& p, std::span<const JournalEvent> run, uint64_t 
   MutexLock lock(shard.mutex);
   if (first.kind == EventKind::kWipe) {
     shard.wipe_sequence = first.sequence;
-    shard.table.ForEach([](Entity* e) { e->tail = nullptr; });
+    shard.table.ForEach([](Entity* e) {
+      if (Activity* activity = e->activity()) activity->tail = nullptr;
+    });
     return Status();
   }
   const auto found = EntityOf(shard, first);
   if (!found) return found.error();
   Entity* entity = *found;
-  if (entity->tail == nullptr) entity->tail = std::make_unique<std::vector<TailEvent>>();
-  if (Status s = AppendTail(&state_->catalog, run, entity->tail.get()); !s.ok()) return s;
-  entity->last_sequence = run.back().sequence;
-  if (!entity->in_record_queue && !state_->catalog.etype(entity->etype).slots->empty()) {
-    entity->in_record_queue = true;
+  Activity& activity = Activity::Of(*entity);
+  if (activity.tail == nullptr) activity.tail = std::make_unique<std::vector<TailEvent>>();
+  if (Status s = AppendTail(&state_->catalog, run, activity.tail.get()); !s.ok()) return s;
+  activity.last_sequence = run.back().sequence;
+  if (!activity.in_record_queue && !state_->catalog.etype(entity->etype()).slots->empty()) {
+    activity.in_record_queue = true;
     p.record_queue.push_back(DirtyItem{entity, first_offset});
   }
-  if (!entity->in_snapshot_queue) {
-    entity->in_snapshot_queue = true;
+  if (!activity.in_snapshot_queue) {
+    activity.in_snapshot_queue = true;
     p.snapshot_queue.push_back(DirtyItem{entity, first_offset});
   }
   return Status();
@@ -184,8 +184,9 @@ Status Replay::AddNames(uint32_t shard_index, const std::vector<std::string>& ke
     const EtypeInfo* etype = state_->catalog.AddEtype(etype_name);
     if (etype == nullptr) return Status::Error(StatusCode::kCorruption, "too many entity types");
     const uint64_t hash = Catalog::HashEntity(*etype, eid);
-    if (shard.table.Find(hash, etype->id, eid) != nullptr) continue;
-    shard.table.Insert(OnDiskEntity(shard_index, *etype, hash, eid));
+    const Eid parsed(eid);
+    if (shard.table.Find(hash, etype->id, parsed) != nullptr) continue;
+    shard.table.Insert(OnDiskEntity(shard_index, *etype, hash, parsed));
   }
   return Status();
 }

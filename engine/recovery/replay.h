@@ -51,6 +51,6 @@ class Replay {
 
 // A name whose content is still in the store.
 std::unique_ptr<Entity> OnDiskEntity(uint32_t shard, const EtypeInfo& etype, uint64_t hash,
-                                     std::string_view eid);
+                                     const Eid& eid);
 
 }  // namespace tallystick

@@ -45,8 +45,8 @@ Status BulkChange(const EtypeInfo& etype, const TailEvent& event,
   MetricSet& set = entity->SetFor(event.metric);
   if (Status s = FlipAll(set, added, true, event, fetch_chunk); !s.ok()) return s;
   if (Status s = FlipAll(set, removed, false, event, fetch_chunk); !s.ok()) return s;
-  JoinLabels({event.label_any, event.label_first}, &set.labels);
-  entity->ForgetIfEmpty(set);
+  set.JoinLabels({event.label_any, event.label_first});
+  set.ForgetIfEmpty();
   if (etype.id == kPlainEtype) {
     NotePlainFlip(*entity, event.metric, event.uid == 0 ? 0 : (event.uid - 1) * 8);
   }
@@ -91,10 +91,8 @@ Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vect
                  uint64_t after,
                  const std::function<Status(MetricSet&, uint64_t chunk)>& fetch_chunk,
                  FactState* facts) {
-  Entity entity;  // borrows the state, for the shared code
-  entity.sets = std::move(facts->sets);
-  entity.counters = std::move(facts->counters);
-  entity.plain = std::move(facts->plain);
+  Entity entity(0, 0, etype.id, Eid("0"));  // borrows the state, for the shared code
+  entity.Adopt(std::move(*facts));
   Status status;
   for (const TailEvent& event : tail) {
     if (event.sequence <= after) continue;
@@ -103,8 +101,8 @@ Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vect
         MetricSet& set = entity.SetFor(event.metric);
         status = Flip(set, event.uid, event.delta > 0, event, fetch_chunk);
         if (!status.ok()) break;
-        JoinLabels({event.label_any, event.label_first}, &set.labels);
-        entity.ForgetIfEmpty(set);
+        set.JoinLabels({event.label_any, event.label_first});
+        set.ForgetIfEmpty();
         if (etype.id == kPlainEtype) NotePlainFlip(entity, event.metric, event.uid);
         break;
       }
@@ -134,7 +132,7 @@ Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vect
           status = Flip(set, uid, false, event, fetch_chunk);
           if (!status.ok()) break;
         }
-        entity.ForgetIfEmpty(set);
+        set.ForgetIfEmpty();
         if (status.ok() && etype.id == kPlainEtype && !uids.empty()) {
           NotePlainFlip(entity, event.metric, uids.front());
         }
@@ -161,18 +159,15 @@ Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vect
         BecomeNothing(entity);
         break;
       case EventKind::kPlainLength:
-        if (entity.plain == nullptr) entity.plain = std::make_unique<PlainState>();
-        entity.plain->type = PlainType::kBits;
-        entity.plain->bits_bytes = std::max(entity.plain->bits_bytes, event.uid);
+        entity.MakePlain().type = PlainType::kBits;
+        entity.MakePlain().bits_bytes = std::max(entity.MakePlain().bits_bytes, event.uid);
         break;
       case EventKind::kWipe:
         break;  // resolved before: events up to a wipe are not applied
     }
     if (!status.ok()) break;
   }
-  facts->sets = std::move(entity.sets);
-  facts->counters = std::move(entity.counters);
-  facts->plain = std::move(entity.plain);
+  *facts = entity.Release();
   return status;
 }
 

@@ -1,8 +1,8 @@
 // The journal's events as recovery keeps them, and what they do to facts.
 #pragma once
 
+#include "engine/counts/activity.h"
 #include "engine/counts/catalog.h"
-#include "engine/facts/entity.h"
 
 #include <tallystick/result.h>
 
@@ -18,13 +18,6 @@ namespace tallystick {
 // there are too many.
 Status AppendTail(Catalog* catalog, std::span<const JournalEvent> events,
                   std::vector<TailEvent>* tail);
-
-// What facts, counter parts and plain value an entity has, without its bookkeeping.
-struct FactState {
-  std::vector<MetricSet> sets;
-  std::vector<CounterPart> counters;
-  std::unique_ptr<PlainState> plain;
-};
 
 // Applies the events whose sequence is > after, in order. `fetch_chunk` brings an absent chunk (it
 // calls FactSet::InstallChunk). An event that changes nothing contradicts the state: kCorruption.
