@@ -665,6 +665,10 @@ void WritePath::WipeShard(uint32_t shard_index) TALLY_NO_THREAD_SAFETY_ANALYSIS 
   event.shard = shard_index;
   event.sequence = ++shard.sequence;
   shard.wipe_sequence = event.sequence;
+  if (!shard.index_complete) {  // what the store holds does not exist any more
+    shard.index_complete = true;
+    state_->shards_indexed.fetch_add(1);
+  }
   // Past the bound by one, which the queue's own limit leaves room for.
   shard.in_flight.fetch_add(1, std::memory_order_relaxed);
   p.ring.Push(shard_index - p.first_shard, event);

@@ -4,6 +4,8 @@
 #include "engine/events/batch_codec.h"
 #include "engine/storage/key_codec.h"
 
+#include <algorithm>
+
 namespace tallystick {
 namespace {
 
@@ -42,9 +44,15 @@ Result<VerifyTail> VerifyTail::Read(Store* store, const DatabaseRecord& database
   VerifyTail tail;
   tail.first_shard_ = partition * shards;
   tail.end_offset_ = checkpoint->offset;
-  tail.sequences_ = std::move(checkpoint->shard_sequences);
+  tail.sequences_ = checkpoint->shard_sequences;
+  tail.seen_.resize(shards);
   tail.wipe_sequences_ = std::move(checkpoint->wipe_sequences);
   if (Status s = tail.ReadJournal(store, partition); !s.ok()) return Fail(std::move(s));
+  for (uint32_t i = 0; i < shards; ++i) {
+    if (tail.sequences_[i] >= checkpoint->shard_sequences[i]) continue;
+    return Fail(StatusCode::kCorruption, "shard " + std::to_string(tail.first_shard_ + i) +
+                                             " ends before its checkpoint");
+  }
   return tail;
 }
 
@@ -81,17 +89,22 @@ Status VerifyTail::Add(const JournalEvent& event) {
     return Status::Error(StatusCode::kCorruption, "the journal has an event of foreign shard " +
                                                       std::to_string(event.shard));
   }
-  uint64_t& sequence = sequences_[event.shard - first_shard_];
-  if (event.sequence != sequence + 1) {
+  const uint32_t local = event.shard - first_shard_;
+  uint64_t& sequence = sequences_[local];
+  // The checkpoint's sequences may be newer than its offset; from the first event on, no gap.
+  const bool contiguous =
+      seen_[local] ? event.sequence == sequence + 1 : event.sequence <= sequence + 1;
+  if (!contiguous) {
     return Status::Error(StatusCode::kCorruption, "the journal goes on from sequence " +
                                                       std::to_string(sequence) + " to " +
                                                       std::to_string(event.sequence) +
                                                       " in shard " + std::to_string(event.shard));
   }
+  seen_[local] = true;
   sequence = event.sequence;
   ++events_;
   if (event.kind == EventKind::kWipe) {
-    wipe_sequences_[event.shard - first_shard_] = event.sequence;
+    wipe_sequences_[local] = std::max(wipe_sequences_[local], event.sequence);
     return {};
   }
   if (event.etype.empty()) return {};  // plain keys have no counts to compare

@@ -52,6 +52,7 @@ class VerifyTail {
   uint64_t events_ = 0;
   uint64_t end_offset_ = 0;          // after the last event read
   std::vector<uint64_t> sequences_;  // per shard: of the last event seen
+  std::vector<bool> seen_;           // per shard: an event was
   std::vector<uint64_t> wipe_sequences_;
   ByEntity by_entity_;
   std::deque<std::string> metrics_;

@@ -2,6 +2,8 @@
 
 #include "tests/crash/load_connection.h"
 
+#include <tallystick/verify.h>
+
 #include <signal.h>
 
 #include <list>
@@ -155,6 +157,20 @@ bool CrashLoop::KillOnce(KillMoment moment) {
   if (ended_by_itself || (!clean_stop && !(ended.by_signal && ended.code == SIGKILL))) {
     Problem("the server ended by itself, code " + std::to_string(ended.code) + ":\n" +
             server->Log());
+  }
+  // Half of the time, so that what it opens and closes does not always come before the restart.
+  return report_.problems.empty() && (Below(2) == 0 || VerifyDead());
+}
+
+bool CrashLoop::VerifyDead() {
+  if (options_.server.kind == ServerCommand::Kind::kRedis) return true;
+  const auto verified = VerifyDirectory(options_.server.directory + "/data");
+  if (!verified) {
+    Problem("the dead directory cannot be verified: " + verified.error().ToString());
+  } else if (!verified->ok()) {
+    Problem("the dead directory has " + std::to_string(verified->drift_count) + " drifts and " +
+            std::to_string(verified->damaged_count) + " damages: " +
+            (verified->damaged.empty() ? verified->drifts[0].eid : verified->damaged[0]));
   }
   return report_.problems.empty();
 }

@@ -74,6 +74,8 @@ class CrashLoop {
   // answers.
   std::unique_ptr<ServerProcess> Start(uint32_t kills_at_start, const std::string& faults = "");
   bool Verify(uint16_t port);
+  // What the offline check says of the directory that the dead server left.
+  bool VerifyDead();
   // Writes on all connections until all of them are lost, or so many writes are acknowledged.
   void Load(uint16_t port, uint64_t acknowledged_max);
   // Cells that are not 0 by what is known.

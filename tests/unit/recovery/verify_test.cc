@@ -330,6 +330,16 @@ TEST_F(VerifyTest, TheTailBeforeTheCheckpointIsLeftOut) {
   EXPECT_EQ(report.tail_events, 8u);
 }
 
+TEST_F(VerifyTest, TheCheckpointsSequencesMayBeNewerThanItsOffset) {
+  PutRightDirectory();
+  PutCheckpoint(100, 13);
+  const VerifyReport report = Verify();
+  EXPECT_TRUE(report.ok()) << (report.damaged.empty() ? "" : report.damaged[0]);
+  EXPECT_EQ(report.tail_events, 9u);
+  PutCheckpoint(100, 20);  // but not newer than the journal's end
+  EXPECT_NE(OnlyDamage().find("ends before its checkpoint"), std::string::npos);
+}
+
 TEST_F(VerifyTest, AWipeEndsWhatWasBefore) {
   PutRightDirectory();
   JournalEvent wipe;
