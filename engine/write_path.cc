@@ -15,6 +15,17 @@ Status Invalid(std::string message) {
   return Status::Error(StatusCode::kInvalidArgument, std::move(message));
 }
 
+// The id alone, of a key whose names are known to be good.
+Status CheckEid(const EntityKey& key) {
+  if (key.etype.empty()) {
+    if (key.eid.size() > kPlainKeyBytesMax)
+      return Invalid("a plain key is at most 65536 bytes long");
+  } else if (key.eid.empty() || key.eid.size() > kEidBytesMax) {
+    return Invalid("an entity id is 1 to 512 bytes");
+  }
+  return Status();
+}
+
 bool IsPlainMetric(std::string_view metric) {
   return metric == kPlainSetMetric || metric == kPlainBitsMetric;
 }
@@ -22,16 +33,9 @@ bool IsPlainMetric(std::string_view metric) {
 }  // namespace
 
 Status CheckEntityKey(const EntityKey& key) {
-  if (key.etype.empty()) {
-    if (key.eid.size() > kPlainKeyBytesMax)
-      return Invalid("a plain key is at most 65536 bytes long");
-    return Status();
-  }
-  if (!Catalog::ValidName(key.etype))
+  if (!key.etype.empty() && !Catalog::ValidName(key.etype))
     return Invalid("an entity type is 1 to 64 of A-Z a-z 0-9 _ -");
-  if (key.eid.empty() || key.eid.size() > kEidBytesMax)
-    return Invalid("an entity id is 1 to 512 bytes");
-  return Status();
+  return CheckEid(key);
 }
 
 Status CheckFactKey(const FactKey& key) {
@@ -138,21 +142,31 @@ struct WritePath::Prepared {
   bool metric_known = false;
 };
 
-Status WritePath::Prepare(const FactOp& op, Prepared* prepared) {
-  if (Status s = CheckFactKey(op.key); !s.ok()) return s;
+Status WritePath::Prepare(const FactOp& op, const Prepared* before, Prepared* prepared) {
+  // A batch tends to repeat its names.
+  const bool same_names = before != nullptr && before->metric_known &&
+                          before->op->key.metric == op.key.metric &&
+                          before->op->key.etype == op.key.etype;
+  if (Status s = same_names ? CheckEid(op.key.entity()) : CheckFactKey(op.key); !s.ok()) return s;
   const bool bits = op.key.etype.empty() && op.key.metric == kPlainBitsMetric;
   if (bits && op.uid > kPlainBitMax) return Invalid("a plain bitmap has bits 0 to 4294967295");
   TALLY_ASSERT(op.labels.any < 16 && op.labels.first < 16);
-  prepared->etype = state_->catalog.AddEtype(op.key.etype);
-  if (prepared->etype == nullptr) return Invalid("too many entity types (at most 60000)");
-  const auto metric = op.kind == FactOpKind::kSet || op.kind == FactOpKind::kToggle
-                          ? state_->catalog.AddMetric(op.key.metric)
-                          : state_->catalog.FindMetric(op.key.metric);
-  if (!metric && op.kind != FactOpKind::kHas && op.kind != FactOpKind::kClear) {
-    return Invalid("too many metrics (at most 250)");
+  if (same_names) {
+    prepared->etype = before->etype;
+    prepared->metric = before->metric;
+    prepared->metric_known = true;
+  } else {
+    prepared->etype = state_->catalog.AddEtype(op.key.etype);
+    if (prepared->etype == nullptr) return Invalid("too many entity types (at most 60000)");
+    const auto metric = op.kind == FactOpKind::kSet || op.kind == FactOpKind::kToggle
+                            ? state_->catalog.AddMetric(op.key.metric)
+                            : state_->catalog.FindMetric(op.key.metric);
+    if (!metric && op.kind != FactOpKind::kHas && op.kind != FactOpKind::kClear) {
+      return Invalid("too many metrics (at most 250)");
+    }
+    prepared->metric_known = metric.has_value();
+    prepared->metric = metric.value_or(0);
   }
-  prepared->metric_known = metric.has_value();
-  prepared->metric = metric.value_or(0);
   prepared->eid = Eid(op.key.eid);
   prepared->hash = Catalog::HashEntity(*prepared->etype, op.key.eid);
   prepared->shard = state_->ShardOf(prepared->hash);
@@ -162,28 +176,38 @@ Status WritePath::Prepare(const FactOp& op, Prepared* prepared) {
 void WritePath::Apply(std::span<const FactOp> ops, std::span<FactOutcome> outcomes,
                       int32_t busy_timeout_ms, Ticket* ticket) {
   TALLY_ASSERT(ops.size() == outcomes.size());
-  const auto prepare = [&](size_t i, Prepared* p) {
+  const auto prepare = [&](size_t i, const Prepared* before, Prepared* p) {
     outcomes[i] = FactOutcome{};
     p->op = &ops[i];
     p->outcome = &outcomes[i];
-    const Status s = Prepare(ops[i], p);
+    const Status s = Prepare(ops[i], before, p);
     if (!s.ok()) outcomes[i].error = s.code();
     return s.ok();
   };
   if (ops.size() == 1) {
     Prepared one;
-    if (prepare(0, &one)) ApplyGroup({&one, 1}, busy_timeout_ms, ticket);
+    if (prepare(0, nullptr, &one)) ApplyGroup({&one, 1}, busy_timeout_ms, ticket);
     return;
   }
-  std::vector<Prepared> prepared;
-  prepared.reserve(ops.size());
-  for (size_t i = 0; i < ops.size(); ++i) {
-    Prepared p;
-    if (prepare(i, &p)) prepared.push_back(p);
+  // By shard, and within it in the given order: operations on one key keep theirs.
+  struct ByShard {
+    uint32_t shard;
+    uint32_t index;
+    auto operator<=>(const ByShard&) const = default;
+  };
+  TALLY_ASSERT(ops.size() <= UINT32_MAX);
+  std::vector<Prepared> given(ops.size());
+  std::vector<ByShard> order;
+  order.reserve(ops.size());
+  for (uint32_t i = 0; i < ops.size(); ++i) {
+    if (prepare(i, i > 0 ? &given[i - 1] : nullptr, &given[i])) {
+      order.push_back({given[i].shard, i});
+    }
   }
-  // Stable: operations on one key keep their order.
-  std::stable_sort(prepared.begin(), prepared.end(),
-                   [](const Prepared& a, const Prepared& b) { return a.shard < b.shard; });
+  std::sort(order.begin(), order.end());
+  std::vector<Prepared> prepared;
+  prepared.reserve(order.size());
+  for (const ByShard& next : order) prepared.push_back(given[next.index]);
   const std::span<const Prepared> all(prepared);
   for (size_t begin = 0; begin < all.size(); begin += kWindow) {
     ApplyWindow(all.subspan(begin, std::min(kWindow, all.size() - begin)), busy_timeout_ms, ticket);

@@ -99,7 +99,8 @@ class WritePath {
 
  private:
   struct Prepared;
-  Status Prepare(const FactOp& op, Prepared* prepared);
+  // `before`: the operation of the batch that was prepared last; null when there is none.
+  Status Prepare(const FactOp& op, const Prepared* before, Prepared* prepared);
   static constexpr size_t kWindow = 32;  // operations whose cache misses overlap
   void ApplyWindow(std::span<const Prepared> window, int32_t busy_timeout_ms, Ticket* ticket);
   bool ApplyIfAtHand(Shard& shard, const Prepared& p, Ticket* ticket);
