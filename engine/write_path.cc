@@ -186,7 +186,8 @@ void WritePath::Apply(std::span<const FactOp> ops, std::span<FactOutcome> outcom
   };
   if (ops.size() == 1) {
     Prepared one;
-    if (prepare(0, nullptr, &one)) ApplyGroup({&one, 1}, busy_timeout_ms, ticket);
+    const Prepared* const only = &one;
+    if (prepare(0, nullptr, &one)) ApplyGroup({&only, 1}, busy_timeout_ms, ticket);
     return;
   }
   // By shard, and within it in the given order: operations on one key keep theirs.
@@ -205,10 +206,10 @@ void WritePath::Apply(std::span<const FactOp> ops, std::span<FactOutcome> outcom
     }
   }
   std::sort(order.begin(), order.end());
-  std::vector<Prepared> prepared;
+  std::vector<const Prepared*> prepared;
   prepared.reserve(order.size());
-  for (const ByShard& next : order) prepared.push_back(given[next.index]);
-  const std::span<const Prepared> all(prepared);
+  for (const ByShard& next : order) prepared.push_back(&given[next.index]);
+  const PreparedSpan all(prepared);
   for (size_t begin = 0; begin < all.size(); begin += kWindow) {
     ApplyWindow(all.subspan(begin, std::min(kWindow, all.size() - begin)), busy_timeout_ms, ticket);
   }
@@ -217,10 +218,10 @@ void WritePath::Apply(std::span<const FactOp> ops, std::span<FactOutcome> outcom
 // Group prefetching (Chen et al., "Improving hash join performance through prefetching", 2004): the
 // cache misses of the window's look-ups overlap. A shard that is not free at once is left for
 // afterwards, so nobody waits for one lock while holding others.
-void WritePath::ApplyWindow(std::span<const Prepared> window, int32_t busy_timeout_ms,
+void WritePath::ApplyWindow(PreparedSpan window, int32_t busy_timeout_ms,
                             Ticket* ticket) TALLY_NO_THREAD_SAFETY_ANALYSIS {
   struct Group {
-    std::span<const Prepared> ops;
+    PreparedSpan ops;
     bool locked = false;
     size_t done = 0;
   };
@@ -228,12 +229,18 @@ void WritePath::ApplyWindow(std::span<const Prepared> window, int32_t busy_timeo
   size_t count = 0;
   for (size_t begin = 0; begin < window.size();) {
     size_t end = begin + 1;
-    while (end < window.size() && window[end].shard == window[begin].shard) ++end;
+    while (end < window.size() && window[end]->shard == window[begin]->shard) ++end;
     groups[count++].ops = window.subspan(begin, end - begin);
     begin = end;
   }
+  // One entity that many operations are about needs one prefetch.
+  const auto for_entities = [](const Group& group, auto&& run) {
+    for (size_t i = 0; i < group.ops.size(); ++i) {
+      if (i == 0 || group.ops[i]->hash != group.ops[i - 1]->hash) run(*group.ops[i]);
+    }
+  };
   for (Group& group : std::span(groups).first(count)) {
-    const uint32_t shard_index = group.ops[0].shard;
+    const uint32_t shard_index = group.ops[0]->shard;
     if (state_->PartitionOf(shard_index).replay.load(std::memory_order_acquire) !=
         ReplayState::kReady) {
       continue;
@@ -241,27 +248,27 @@ void WritePath::ApplyWindow(std::span<const Prepared> window, int32_t busy_timeo
     Shard& shard = state_->shard(shard_index);
     group.locked = shard.mutex.TryLock();
     if (!group.locked) continue;
-    for (const Prepared& p : group.ops) shard.table.PrefetchSlot(p.hash);
+    for_entities(group, [&](const Prepared& p) { shard.table.PrefetchSlot(p.hash); });
   }
   const auto for_locked = [&](auto&& run) {
     for (Group& group : std::span(groups).first(count)) {
-      if (group.locked) run(group, state_->shard(group.ops[0].shard));
+      if (group.locked) run(group, state_->shard(group.ops[0]->shard));
     }
   };
-  for_locked([](Group& group, Shard& shard) {
-    for (const Prepared& p : group.ops) shard.table.PrefetchEntity(p.hash);
+  for_locked([&](Group& group, Shard& shard) {
+    for_entities(group, [&](const Prepared& p) { shard.table.PrefetchEntity(p.hash); });
   });
-  for_locked([](Group& group, Shard& shard) {
-    for (const Prepared& p : group.ops) {
+  for_locked([&](Group& group, Shard& shard) {
+    for_entities(group, [&](const Prepared& p) {
       const Entity* entity = shard.table.Find(p.hash, p.etype->id, p.eid);
       const MetricSet* set =
           entity != nullptr && p.metric_known ? entity->FindSet(p.metric) : nullptr;
       if (set != nullptr) set->set.Prefetch();
-    }
+    });
   });
   for_locked([&](Group& group, Shard& shard) {
-    for (const Prepared& p : group.ops) {
-      if (!ApplyIfAtHand(shard, p, ticket)) break;
+    for (const Prepared* p : group.ops) {
+      if (!ApplyIfAtHand(shard, *p, ticket)) break;
       ++group.done;
     }
     shard.mutex.Unlock();
@@ -288,16 +295,17 @@ bool WritePath::ApplyIfAtHand(Shard& shard, const Prepared& p, Ticket* ticket) {
   return true;
 }
 
-void WritePath::ApplyGroup(std::span<const Prepared> group, int32_t busy_timeout_ms,
+void WritePath::ApplyGroup(PreparedSpan group, int32_t busy_timeout_ms,
                            Ticket* ticket) TALLY_NO_THREAD_SAFETY_ANALYSIS {
-  const uint32_t shard_index = group[0].shard;
+  const uint32_t shard_index = group[0]->shard;
   Shard& shard = state_->shard(shard_index);
   if (const Status s = replay_->Ensure(state_->PartitionOf(shard_index)); !s.ok()) {
-    for (const Prepared& p : group) p.outcome->error = s.code();
+    for (const Prepared* p : group) p->outcome->error = s.code();
     return;
   }
   MutexLock lock(shard.mutex);
-  for (const Prepared& p : group) {
+  for (const Prepared* next : group) {
+    const Prepared& p = *next;
     while (!ApplyIfAtHand(shard, p, ticket)) {
       Status status;
       if (p.op->kind != FactOpKind::kHas && state_->read_only()) {

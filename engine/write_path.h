@@ -99,13 +99,14 @@ class WritePath {
 
  private:
   struct Prepared;
+  using PreparedSpan = std::span<const Prepared* const>;
   // `before`: the operation of the batch that was prepared last; null when there is none.
   Status Prepare(const FactOp& op, const Prepared* before, Prepared* prepared);
   static constexpr size_t kWindow = 32;  // operations whose cache misses overlap
-  void ApplyWindow(std::span<const Prepared> window, int32_t busy_timeout_ms, Ticket* ticket);
+  void ApplyWindow(PreparedSpan window, int32_t busy_timeout_ms, Ticket* ticket);
   bool ApplyIfAtHand(Shard& shard, const Prepared& p, Ticket* ticket);
   // All of one shard.
-  void ApplyGroup(std::span<const Prepared> group, int32_t busy_timeout_ms, Ticket* ticket);
+  void ApplyGroup(PreparedSpan group, int32_t busy_timeout_ms, Ticket* ticket);
   Need ApplyOne(Located& at, const FactOp& op, uint8_t metric, bool metric_known,
                 FactOutcome* outcome, Ticket* ticket);
   Need ApplyToString(Located& at, const FactOp& op, FactOutcome* outcome, Ticket* ticket);
