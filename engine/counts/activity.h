@@ -70,19 +70,6 @@ class Bucket {
   std::vector<Entry> more_;
 };
 
-// An event of the journal's tail that waits for its entity to be loaded.
-struct TailEvent {
-  EventKind kind = EventKind::kFlip;
-  uint8_t metric = 0;
-  uint8_t label_any = 0;
-  uint8_t label_first = 0;
-  uint64_t sequence = 0;
-  uint64_t uid = 0;
-  int64_t delta = 0;
-  std::unique_ptr<std::string> payload;  // null: empty, as of nearly all
-  std::string_view payload_view() const { return payload ? *payload : std::string_view(); }
-};
-
 struct Activity : ActivityHead {
   uint32_t pins = 0;               // events of it between push and fold
   uint32_t holds = 0;              // threads that keep its address without the shard's mutex
@@ -92,7 +79,7 @@ struct Activity : ActivityHead {
   uint64_t last_sequence = 0;      // of the last event that changed it
   uint64_t snapshot_sequence = 0;  // the last written image holds everything up to here
   Bucket bucket;                   // open while dirty or pinned; else counts equal facts
-  std::unique_ptr<std::vector<TailEvent>> tail;  // until loaded
+  std::unique_ptr<std::string> tail;  // events of the journal, packed (PackTail), until loaded
 
   // Nothing is on its way and nothing is to be written.
   bool clean() const { return pins == 0 && holds == 0 && !in_record_queue && !in_snapshot_queue; }

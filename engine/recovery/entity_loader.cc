@@ -82,15 +82,15 @@ Status EntityLoader::Load(Shard& shard, Entity* entity) TALLY_NO_THREAD_SAFETY_A
   const EtypeInfo& etype = state_->catalog.etype(entity->etype());
   entity->set_residency(Residency::kLoading);
   ++activity.holds;
-  std::unique_ptr<std::vector<TailEvent>> tail = std::move(activity.tail);
-  const std::vector<TailEvent> none;
+  std::unique_ptr<std::string> tail = std::move(activity.tail);
+  const std::vector<TailEvent> events =
+      tail != nullptr ? UnpackTail(*tail) : std::vector<TailEvent>();
   Pieces pieces;
   Status status;
   for (;;) {
     const uint64_t wipe_sequence = shard.wipe_sequence;
     shard.mutex.Unlock();
     pieces = Pieces();
-    const std::vector<TailEvent>& events = tail != nullptr ? *tail : none;
     status = ReadPieces(*entity, wipe_sequence, &pieces);
     if (status.ok() && pieces.image_status.ok()) {
       pieces.image_status =

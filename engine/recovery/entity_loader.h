@@ -9,6 +9,7 @@
 
 #include "engine/counts/activity.h"
 #include "engine/recovery/engine_state.h"
+#include "engine/recovery/tail.h"
 
 #include <cstdint>
 #include <string>

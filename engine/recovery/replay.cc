@@ -158,8 +158,11 @@ Status Replay::AddRun(Partition& p, std::span<const JournalEvent> run, uint64_t 
   if (!found) return found.error();
   Entity* entity = *found;
   Activity& activity = Activity::Of(*entity);
-  if (activity.tail == nullptr) activity.tail = std::make_unique<std::vector<TailEvent>>();
-  if (Status s = AppendTail(&state_->catalog, run, activity.tail.get()); !s.ok()) return s;
+  std::vector<TailEvent> tail;
+  if (Status s = AppendTail(&state_->catalog, run, &tail); !s.ok()) return s;
+  const uint64_t packed_up_to = activity.tail == nullptr ? 0 : activity.last_sequence;
+  if (activity.tail == nullptr) activity.tail = std::make_unique<std::string>();
+  PackTail(tail, packed_up_to, activity.tail.get());
   activity.last_sequence = run.back().sequence;
   if (!activity.in_record_queue && !state_->catalog.etype(entity->etype()).slots->empty()) {
     activity.in_record_queue = true;

@@ -1,5 +1,7 @@
 #include "engine/recovery/tail.h"
 
+#include "engine/base/assert.h"
+#include "engine/base/coding.h"
 #include "engine/counts/fold.h"
 #include "engine/events/batch_codec.h"
 #include "engine/facts/chunk_list.h"
@@ -85,6 +87,41 @@ Status AppendTail(Catalog* catalog, std::span<const JournalEvent> events,
     added.metric = *metric;
   }
   return Status();
+}
+
+void PackTail(std::span<const TailEvent> events, uint64_t after, std::string* packed) {
+  for (const TailEvent& event : events) {
+    packed->push_back(static_cast<char>(event.kind));
+    packed->push_back(static_cast<char>(event.metric));
+    packed->push_back(static_cast<char>(event.label_any | event.label_first << 4));
+    PutVarint(packed, event.sequence - after);
+    PutVarint(packed, event.uid);
+    PutVarint(packed, ZigZag(event.delta));
+    PutVarint(packed, event.payload_view().size());
+    packed->append(event.payload_view());
+    after = event.sequence;
+  }
+}
+
+std::vector<TailEvent> UnpackTail(std::string_view packed) {
+  std::vector<TailEvent> events;
+  ByteReader reader(packed);
+  uint64_t sequence = 0;
+  while (reader.remaining() > 0) {
+    TailEvent& event = events.emplace_back();
+    std::string_view head, payload;
+    uint64_t distance = 0, payload_bytes = 0;
+    TALLY_ASSERT(reader.Raw(3, &head) && reader.Varint(&distance) && reader.Varint(&event.uid) &&
+                 reader.SignedVarint(&event.delta) && reader.Varint(&payload_bytes) &&
+                 reader.Raw(payload_bytes, &payload));
+    event.kind = static_cast<EventKind>(head[0]);
+    event.metric = static_cast<uint8_t>(head[1]);
+    event.label_any = static_cast<uint8_t>(head[2] & 15);
+    event.label_first = static_cast<uint8_t>(static_cast<uint8_t>(head[2]) >> 4);
+    event.sequence = sequence += distance;
+    if (!payload.empty()) event.payload = std::make_unique<std::string>(payload);
+  }
+  return events;
 }
 
 Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vector<TailEvent>& tail,

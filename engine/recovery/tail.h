@@ -14,6 +14,24 @@
 
 namespace tallystick {
 
+// An event of the journal's tail that waits for its entity to be loaded.
+struct TailEvent {
+  EventKind kind = EventKind::kFlip;
+  uint8_t metric = 0;
+  uint8_t label_any = 0;
+  uint8_t label_first = 0;
+  uint64_t sequence = 0;
+  uint64_t uid = 0;
+  int64_t delta = 0;
+  std::unique_ptr<std::string> payload;  // null: empty, as of nearly all
+  std::string_view payload_view() const { return payload ? *payload : std::string_view(); }
+};
+
+// A million events may wait for their entities to be loaded: packed they take about 10 bytes each.
+// Appends; `after` is the sequence of the last event that was packed into *packed, 0 at first.
+void PackTail(std::span<const TailEvent> events, uint64_t after, std::string* packed);
+std::vector<TailEvent> UnpackTail(std::string_view packed);
+
 // Appends events of one entity; names become catalog numbers. kCorruption when a name is invalid or
 // there are too many.
 Status AppendTail(Catalog* catalog, std::span<const JournalEvent> events,

@@ -50,8 +50,8 @@ Result<VerifyTail> VerifyTail::Read(Store* store, const DatabaseRecord& database
   if (Status s = tail.ReadJournal(store, partition); !s.ok()) return Fail(std::move(s));
   for (uint32_t i = 0; i < shards; ++i) {
     if (tail.sequences_[i] >= checkpoint->shard_sequences[i]) continue;
-    return Fail(StatusCode::kCorruption, "shard " + std::to_string(tail.first_shard_ + i) +
-                                             " ends before its checkpoint");
+    return Fail(StatusCode::kCorruption,
+                "shard " + std::to_string(tail.first_shard_ + i) + " ends before its checkpoint");
   }
   return tail;
 }
