@@ -27,7 +27,12 @@ void AddParameters(CLI::App* app, ServerOptions* options) {
           name, [store] { store("yes"); }, help);
       continue;
     }
-    help += value.empty() ? "" : " [" + value + "]";
+    const std::string limits = LimitsOf(parameter);
+    if (!limits.empty()) {
+      help += " [" + value + "; " + limits + "]";
+    } else if (!value.empty()) {
+      help += " [" + value + "]";
+    }
     app->add_option_function<std::string>(name, store, help)
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

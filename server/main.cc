@@ -6,8 +6,10 @@
 #include <tallystick/version.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <iostream>
+#include <system_error>
 #include <thread>
 
 #include "server/commands/command_table.h"
@@ -19,7 +21,7 @@ namespace tallystick::server {
 namespace {
 
 // Exit codes that scripts and tests rely on.
-constexpr int kExitFailure = 1;           // cannot listen, cannot close cleanly
+constexpr int kExitFailure = 1;           // cannot listen, write the port file, close cleanly
 constexpr int kExitBadConfiguration = 2;  // flags or configuration file
 constexpr int kExitRefusedDirectory = 3;  // the engine will not open the directory
 
@@ -46,7 +48,19 @@ void RaiseDescriptorLimit(const ServerOptions& options) {
           std::to_string(options.maxclients) + " clients may be able to connect");
 }
 
-int Serve(const ServerOptions& options) {
+// False, and the log says why, when `path` could not be written as a whole.
+bool WritePortFile(const std::string& path, uint16_t port) {
+  errno = 0;
+  std::ofstream file(path);
+  file << port << "\n";
+  file.close();
+  if (file.good()) return true;
+  Log(LogLevel::kError, "cannot write the port to " + path + ": " +
+                            std::generic_category().message(errno != 0 ? errno : EIO));
+  return false;
+}
+
+int Serve(ServerOptions options) {
   const sigset_t signals = BlockSignals();
   SetLogLevel(options.loglevel);
   RaiseDescriptorLimit(options);
@@ -56,6 +70,10 @@ int Serve(const ServerOptions& options) {
     return engine.error().code() == StatusCode::kInvalidArgument ? kExitBadConfiguration
                                                                  : kExitRefusedDirectory;
   }
+  // What the directory has, for CONFIG GET.
+  const Stats stats = (*engine)->GetStats();
+  options.shards = stats.shards;
+  options.partitions = stats.partitions;
   int exit_code = 0;
   {
     Server server(engine->get(), options);
@@ -63,8 +81,9 @@ int Serve(const ServerOptions& options) {
     if (!started.ok()) {
       Log(LogLevel::kError, started.ToString());
       exit_code = kExitFailure;
+    } else if (!options.port_file.empty() && !WritePortFile(options.port_file, server.port())) {
+      exit_code = kExitFailure;
     } else {
-      if (!options.port_file.empty()) std::ofstream(options.port_file) << server.port() << "\n";
       LogInfo("tallystick-server " TALLYSTICK_VERSION " ready, port " +
               std::to_string(server.port()) + ", data in " + options.dir + ", durability " +
               options.durability);

@@ -17,12 +17,13 @@ constexpr uint64_t kHourMs = 3600 * 1000;
 constexpr auto kParameters = std::to_array<Parameter>({
     {"config", Kind::kText, false, &ServerOptions::config_file,
      "configuration file: lines `name = value` with these names, and a [schema] section"},
-    {"bind", Kind::kText, false, &ServerOptions::bind, "addresses to listen on, blank-separated"},
+    {"bind", Kind::kText, false, &ServerOptions::bind, "addresses to listen on, blank-separated",
+     1},
     {"port", Kind::kNumber, false, &ServerOptions::port,
      "TCP port; 0 takes a free one and prints it", 0, 65535},
     {"port-file", Kind::kText, false, &ServerOptions::port_file,
      "write the port to this file once listening"},
-    {"dir", Kind::kText, false, &ServerOptions::dir, "data directory; one process at a time"},
+    {"dir", Kind::kText, false, &ServerOptions::dir, "data directory; one process at a time", 1},
     {"durability", Kind::kWord, true, &ServerOptions::durability,
      "when a write is acknowledged: always (fsynced), everysec, no", 0, 0, "always everysec no"},
     {"threads", Kind::kNumber, false, &ServerOptions::threads,
@@ -50,7 +51,7 @@ constexpr auto kParameters = std::to_array<Parameter>({
     {"aggregator-threads", Kind::kNumber, false, &ServerOptions::aggregator_threads,
      "threads that fold events; 0: half of the cores", 0, 256},
     {"ring-events-per-shard", Kind::kNumber, false, &ServerOptions::ring_events_per_shard,
-     "events in flight of one shard before its writers wait", 1, 32768},
+     "events in flight of one shard before its writers wait", 2, 32768},
     {"busy-timeout-ms", Kind::kNumber, false, &ServerOptions::busy_timeout_ms,
      "how long a writer waits for room in the ring before BUSY", 0, kHourMs},
     {"flush-interval-ms", Kind::kNumber, false, &ServerOptions::flush_interval_ms,
@@ -137,6 +138,9 @@ Status SetParameter(const Parameter& parameter, std::string_view value, ServerOp
       }
       [[fallthrough]];
     case Kind::kText:
+      if (parameter.min > 0 && value.find_first_not_of(' ') == std::string_view::npos) {
+        return Invalid(parameter, "given a value that is not empty");
+      }
       options->*std::get<std::string ServerOptions::*>(parameter.member) = std::string(value);
       return {};
     case Kind::kFlag: {
@@ -149,6 +153,19 @@ Status SetParameter(const Parameter& parameter, std::string_view value, ServerOp
     }
   }
   return {};
+}
+
+std::string LimitsOf(const Parameter& parameter) {
+  switch (parameter.kind) {
+    case Kind::kNumber:
+    case Kind::kBytes:
+      return std::to_string(parameter.min) + " to " + std::to_string(parameter.max);
+    case Kind::kText:
+    case Kind::kWord:
+    case Kind::kFlag:
+      break;  // words are in the help text
+  }
+  return "";
 }
 
 std::string GetParameter(const Parameter& parameter, const ServerOptions& options) {

@@ -66,7 +66,7 @@ struct Parameter {
   std::variant<uint64_t ServerOptions::*, std::string ServerOptions::*, bool ServerOptions::*>
       member;
   std::string_view help;
-  uint64_t min = 0;
+  uint64_t min = 0;  // of kText: 1 when it must not be empty
   uint64_t max = 0;
   std::string_view words = {};  // blank-separated
 };
@@ -77,6 +77,8 @@ const Parameter* FindParameter(std::string_view name);
 
 // Checks and stores; kInvalidArgument says what is accepted. *options is unchanged on error.
 Status SetParameter(const Parameter& parameter, std::string_view value, ServerOptions* options);
+// "1 to 65535"; empty for what is not a number.
+std::string LimitsOf(const Parameter& parameter);
 std::string GetParameter(const Parameter& parameter, const ServerOptions& options);
 
 Durability ParseDurability(std::string_view word);

@@ -188,6 +188,13 @@ void WriteDocs(ReplyWriter* out, const CommandSpec& spec) {
   for (const CommandSpec* subcommand : subcommands) WriteDocs(out, *subcommand);
 }
 
+std::string UpperCase(std::string_view name) {
+  std::string upper(name);
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](char ch) { return ch >= 'a' && ch <= 'z' ? static_cast<char>(ch - 32) : ch; });
+  return upper;
+}
+
 const CommandSpec* FindShown(std::string_view name) {
   const CommandSpec* spec = FindCommandByName(name);
   return spec != nullptr && IsShown(*spec) ? spec : nullptr;
@@ -282,6 +289,20 @@ Flow CommandGetKeys(CommandContext& c) {
   return Flow::kNext;
 }
 
+Flow SubcommandHelp(CommandContext& c) {
+  const std::string_view name = c.spec.name.substr(0, c.spec.name.find('|'));
+  const auto subcommands = SubcommandsOf(*FindCommandByName(name));
+  c.reply().Array(1 + 2 * subcommands.size());
+  c.writer.Simple(UpperCase(name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+  for (const CommandSpec* spec : subcommands) {
+    std::string call = UpperCase(spec->name.substr(name.size() + 1));
+    if (!spec->usage.empty()) call.append(" ").append(spec->usage);
+    c.writer.Simple(call);
+    c.writer.Simple("    " + std::string(spec->summary));
+  }
+  return Flow::kNext;
+}
+
 std::string CommandReference() {
   std::string text =
       "# Commands\n\n"
@@ -295,11 +316,8 @@ std::string CommandReference() {
     text.append("| command | what it does | complexity | flags |\n| --- | --- | --- | --- |\n");
     for (const CommandSpec& spec : Commands()) {
       if (spec.group != group || spec.handler == nullptr || !IsShown(spec)) continue;
-      std::string call(spec.name);
+      std::string call = UpperCase(spec.name);
       std::replace(call.begin(), call.end(), '|', ' ');
-      std::transform(call.begin(), call.end(), call.begin(), [](char ch) {
-        return ch >= 'a' && ch <= 'z' ? static_cast<char>(ch - 32) : ch;
-      });
       if (!spec.usage.empty()) call.append(" ").append(spec.usage);
       for (size_t at = call.find('|'); at != std::string::npos; at = call.find('|', at + 2)) {
         call.insert(at, 1, '\\');

@@ -38,6 +38,7 @@ Flow CommandInfo(CommandContext& c);
 Flow CommandDocs(CommandContext& c);
 Flow CommandList(CommandContext& c);
 Flow CommandGetKeys(CommandContext& c);
+Flow SubcommandHelp(CommandContext& c);  // HELP of every container
 // keyspace.cc
 Flow Del(CommandContext& c);
 Flow Exists(CommandContext& c);

@@ -138,11 +138,26 @@ Flow FlushAll(CommandContext& c) {
 }
 
 Flow Shutdown(CommandContext& c) {
+  bool save = false;
+  bool nosave = false;
+  bool abort = false;
+  bool hurry = false;
   for (size_t i = 1; i < c.argc(); ++i) {
-    if (!c.Is(i, "SAVE") && !c.Is(i, "NOSAVE") && !c.Is(i, "NOW") && !c.Is(i, "FORCE")) {
+    if (c.Is(i, "SAVE")) {
+      save = true;
+    } else if (c.Is(i, "NOSAVE")) {
+      nosave = true;
+    } else if (c.Is(i, "NOW") || c.Is(i, "FORCE")) {
+      hurry = true;
+    } else if (c.Is(i, "ABORT")) {
+      abort = true;
+    } else {
       return c.Error(error::kSyntax);
     }
   }
+  if ((save && nosave) || (abort && (save || nosave || hurry))) return c.Error(error::kSyntax);
+  // A shutdown here never waits for anything that could be called off.
+  if (abort) return c.Error("ERR No shutdown in progress.");
   LogInfo("SHUTDOWN asked by client " + std::to_string(c.client.id));
   c.server.control().RequestShutdown();
   return Flow::kClose;

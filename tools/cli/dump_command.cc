@@ -6,12 +6,20 @@
 
 #include <tallystick/engine.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <set>
 
 namespace tallystick {
 namespace {
+
+bool IsKnown(const EntityDump& dump) {
+  const auto& slots = dump.verification.slots;
+  return !dump.sets.empty() || std::any_of(slots.begin(), slots.end(), [](const VerifiedSlot& s) {
+    return s.record != 0 || s.pending != 0 || s.facts != 0 || s.counter_part != 0;
+  });
+}
 
 Result<EntityDump> DumpFromEngine(Engine* engine, const DumpFlags& flags) {
   const size_t colon = flags.entity.find(':');
@@ -155,6 +163,9 @@ ExitCode RunDump(const DumpFlags& flags) {
     if (dump && !closed.ok()) dump = Fail(closed);
   }
   if (!dump) return FailWith(ExitCode::kFailed, std::string(dump.error().message()));
+  if (!IsKnown(*dump)) {
+    return FailWith(ExitCode::kFailed, "nothing is known of " + Quoted(flags.entity));
+  }
   std::fputs(FormatDump(*dump).c_str(), stdout);
   return ExitCode::kOk;
 }

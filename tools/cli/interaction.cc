@@ -1,15 +1,12 @@
 #include "tools/cli/interaction.h"
 
+#include "tools/cli/input_file.h"
 #include "tools/cli/text.h"
 
 #include <tallystick/types.h>
 
-#include <sys/stat.h>
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <system_error>
 
@@ -91,34 +88,15 @@ Result<Interaction> ParseInteraction(std::string_view line) {
   return row;
 }
 
-struct InteractionReader::File {
-  gzFile gz = nullptr;
-  uint64_t bytes = 0;
-  ~File() {
-    if (gz != nullptr) gzclose_r(gz);
-  }
-};
-
-InteractionReader::InteractionReader(std::string path)
-    : path_(std::move(path)), file_(std::make_unique<File>()) {}
+InteractionReader::InteractionReader(std::string path, std::unique_ptr<InputFile> file)
+    : path_(std::move(path)), file_(std::move(file)) {}
 
 InteractionReader::~InteractionReader() = default;
 
 Result<std::unique_ptr<InteractionReader>> InteractionReader::Open(const std::string& path) {
-  std::unique_ptr<InteractionReader> reader(new InteractionReader(path));
-  struct stat info {};
-  errno = 0;
-  if (stat(path.c_str(), &info) == 0) {
-    if (S_ISDIR(info.st_mode)) errno = EISDIR;
-    reader->file_->bytes = static_cast<uint64_t>(info.st_size);
-  }
-  if (errno == 0) reader->file_->gz = gzopen(path.c_str(), "rb");
-  if (reader->file_->gz == nullptr) {
-    const int error = errno != 0 ? errno : ENOMEM;  // zlib leaves 0 when it had no memory
-    return Fail(StatusCode::kIoError,
-                "cannot open " + path + ": " + std::generic_category().message(error));
-  }
-  gzbuffer(reader->file_->gz, kReadBytes);
+  auto file = InputFile::Open(path);
+  if (!file) return Fail(file.error());
+  std::unique_ptr<InteractionReader> reader(new InteractionReader(path, std::move(*file)));
   std::string_view header;
   const Result<bool> line = reader->NextLine(&header);
   if (!line) return Fail(line.error());
@@ -142,9 +120,7 @@ Result<bool> InteractionReader::Next(Interaction* row) {
 }
 
 double InteractionReader::progress() const {
-  if (end_of_file_ || file_->bytes == 0) return 1;
-  const double at = static_cast<double>(std::max<z_off_t>(0, gzoffset(file_->gz)));
-  return std::min(1.0, at / static_cast<double>(file_->bytes));
+  return end_of_file_ ? 1 : file_->progress();
 }
 
 Result<bool> InteractionReader::NextLine(std::string_view* line) {
@@ -176,21 +152,16 @@ Status InteractionReader::Refill() {
   position_ = 0;
   const size_t kept = buffer_.size();
   buffer_.resize(kept + kReadBytes);
-  const int n = gzread(file_->gz, buffer_.data() + kept, kReadBytes);
-  buffer_.resize(kept + static_cast<size_t>(std::max(0, n)));
-  int code = Z_OK;
-  const char* message = gzerror(file_->gz, &code);
-  // A cut-off gzip file gives what it has and reports the cut only as Z_BUF_ERROR.
-  if (code == Z_OK || code == Z_STREAM_END) {
-    end_of_file_ = n == 0;
+  const Result<size_t> n = file_->Read(buffer_.data() + kept, kReadBytes);
+  buffer_.resize(kept + (n ? *n : 0));
+  if (n) {
+    end_of_file_ = *n == 0;
     return {};
   }
-  if (n > 0) return {};  // the good rows first; the same error comes again on the next call
-  if (code == Z_ERRNO) {
-    return Status::Error(StatusCode::kIoError, "cannot read " + path_ + ": " + message);
-  }
-  return Status::Error(StatusCode::kCorruption,
-                       path_ + " is damaged after line " + std::to_string(line_) + ": " + message);
+  if (n.error().code() != StatusCode::kCorruption) return n.error();
+  return Status::Error(StatusCode::kCorruption, path_ + " is damaged after line " +
+                                                    std::to_string(line_) + ": " +
+                                                    std::string(n.error().message()));
 }
 
 std::string InteractionReader::At() const {

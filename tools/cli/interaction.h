@@ -3,7 +3,8 @@
 //   ts,metric,etype,eid,uid,op
 //   1403054214196,like,comment,1-0,100000,1
 //
-// ts: ms since 1970 (UTC). op: 1 sets the fact, 0 clears it. The file is plain or gzip. The dialect
+// ts: ms since 1970 (UTC). op: 1 sets the fact, 0 clears it. The file is plain or gzip
+// (of any number of members). The dialect
 // is strict so that nothing is guessed: this header, six fields, LF line ends, no quoting, no blank
 // around a field, numbers without sign or leading zeros.
 #pragma once
@@ -16,6 +17,8 @@
 #include <string_view>
 
 namespace tallystick {
+
+class InputFile;
 
 inline constexpr std::string_view kInteractionHeader = "ts,metric,etype,eid,uid,op";
 inline constexpr size_t kInteractionLineBytesMax = 4096;
@@ -42,7 +45,8 @@ class InteractionReader {
   InteractionReader& operator=(const InteractionReader&) = delete;
 
   // True: *row is the next row, its views valid until the next call. False: the end of the file.
-  // kInvalidArgument names file, line and what is wrong; kCorruption: damaged or cut-off gzip.
+  // kInvalidArgument names file, line and what is wrong; kCorruption: damaged or cut-off gzip,
+  // or anything but further gzip members behind its end.
   Result<bool> Next(Interaction* row);
 
   uint64_t rows() const { return rows_; }  // returned so far
@@ -50,15 +54,14 @@ class InteractionReader {
   double progress() const;
 
  private:
-  struct File;
-  explicit InteractionReader(std::string path);
+  InteractionReader(std::string path, std::unique_ptr<InputFile> file);
   // False at the end of the file.
   Result<bool> NextLine(std::string_view* line);
   Status Refill();
   std::string At() const;  // "FILE:LINE: "
 
   const std::string path_;
-  std::unique_ptr<File> file_;
+  std::unique_ptr<InputFile> file_;
   std::string buffer_;
   size_t position_ = 0;
   bool end_of_file_ = false;

@@ -42,7 +42,7 @@ struct Options {
   SchemaSpec schema;        // default SchemaSpec::Default()
 
   uint32_t ring_events_per_shard =
-      512;                          // events in flight of one shard before writers wait; 1 to 32768
+      512;                          // events in flight of one shard before writers wait; 2 to 32768
   int32_t busy_timeout_ms = 1000;   // patience of a writer before kBusy; 0 to 3,600,000
   uint32_t aggregator_threads = 0;  // 0: half of the cores, at least 1
   uint32_t flush_interval_ms = 200;  // record write-back window; 1 to 3,600,000

@@ -96,6 +96,10 @@ TEST(ServerOptions, FlagsWinOverTheFile) {
 TEST(ServerOptions, TheCommandLineSaysWhatIsWrong) {
   EXPECT_EQ(ParseArguments({"--help"}).action, CommandLine::Action::kPrint);
   EXPECT_NE(ParseArguments({"--help"}).text.find("--proto-max-bulk-len"), std::string::npos);
+  EXPECT_NE(ParseArguments({"--help"}).text.find("[512; 2 to 32768]"), std::string::npos);
+  EXPECT_EQ(ParseArguments({"--bind", ""}).action, CommandLine::Action::kFail);
+  EXPECT_EQ(ParseArguments({"--dir", " "}).action, CommandLine::Action::kFail);
+  EXPECT_EQ(ParseArguments({"--ring-events-per-shard", "1"}).action, CommandLine::Action::kFail);
   EXPECT_EQ(ParseArguments({"--version"}).action, CommandLine::Action::kPrint);
   EXPECT_EQ(ParseArguments({"--nosuch"}).action, CommandLine::Action::kFail);
   const CommandLine bad = ParseArguments({"--port", "x"});

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 namespace tallystick {
@@ -170,6 +171,34 @@ TEST_F(InteractionFile, DamagedGzipIsNotTakenForItsEnd) {
   Status status;
   ReadAll(&status);
   EXPECT_EQ(status.code(), StatusCode::kCorruption) << status.ToString();
+}
+
+TEST_F(InteractionFile, GzipMembersFollowEachOtherAndNothingElse) {
+  const auto bytes_of = [this](const std::string& text) {
+    WriteGzip(text);
+    std::ifstream file(path_, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string first = bytes_of("ts,metric,etype,eid,uid,op\n1,l,c,1,1,1\n");
+  const std::string second = bytes_of("2,l,c,2,1,1\n");
+  Status status;
+  WritePlain(first + second);
+  EXPECT_EQ(ReadAll(&status), (std::vector<std::string>{"l|c|1|1+", "l|c|2|1+"}));
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  std::vector<std::string> tails = {"x", std::string(1, '\x1f'), std::string(1, '\0'),
+                                    "2,l,c,2,1,1\n", second.substr(0, 5)};
+  for (const size_t damaged : {0u, 1u, 2u, 3u}) {  // magic, method, flags
+    tails.push_back(second);
+    tails.back()[damaged] ^= static_cast<char>(0xe0);
+  }
+  for (const std::string& tail : tails) {
+    WritePlain(first + tail);
+    status = Status();
+    EXPECT_EQ(ReadAll(&status), std::vector<std::string>{"l|c|1|1+"});
+    EXPECT_EQ(status.code(), StatusCode::kCorruption) << ::testing::PrintToString(tail);
+    EXPECT_NE(status.message().find(" is damaged after line 2: "), std::string::npos)
+        << status.ToString();
+  }
 }
 
 TEST_F(InteractionFile, MissingFilesAndDirectories) {
