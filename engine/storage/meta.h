@@ -40,8 +40,9 @@ Result<uint64_t> DecodeEpochRecord(std::string_view value);
 // Key "checkpoint/" partition u16: everything before `offset` is in snapshots and records.
 struct CheckpointRecord {
   uint32_t partition = 0;
-  uint64_t offset = 0;                    // replay starts here
-  std::vector<uint64_t> shard_sequences;  // at `offset` or later, for the partition's shards in order
+  uint64_t offset = 0;  // replay starts here
+  std::vector<uint64_t>
+      shard_sequences;  // at `offset` or later, for the partition's shards in order
   // As many: everything of the shard up to here was wiped.
   std::vector<uint64_t> wipe_sequences;
 };

@@ -74,8 +74,8 @@ Status InputFile::Fill() {
     n = read(s.descriptor, s.input.data() + s.stream.avail_in, kChunkBytes - s.stream.avail_in);
   } while (n < 0 && errno == EINTR);
   if (n < 0) {
-    return Status::Error(StatusCode::kIoError, "cannot read " + s.path + ": " +
-                                                   std::generic_category().message(errno));
+    return Status::Error(StatusCode::kIoError,
+                         "cannot read " + s.path + ": " + std::generic_category().message(errno));
   }
   s.stream.avail_in += static_cast<uInt>(n);
   s.read += static_cast<uint64_t>(n);
