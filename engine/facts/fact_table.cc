@@ -68,17 +68,22 @@ void FactTable::Place(Segment* segment, uint64_t word) {
   ++segment->used;
 }
 
-Entity* FactTable::Find(uint64_t hash, uint16_t etype, const Eid& eid) const {
+template <typename Accept>
+Entity* FactTable::FirstWithTag(uint64_t hash, const Accept& accept) const {
   const Segment& segment = *SegmentOf(hash);
   const uint64_t* words = segment.words();
   const uint16_t tag = TagOf(hash, segment.depth);
   for (uint32_t i = HomeOf(tag, segment.slots); words[i] != 0;
        i = i + 1 == segment.slots ? 0 : i + 1) {
-    if (words[i] >> 48 != tag) continue;
-    Entity* e = EntityOf(words[i]);
-    if (e->hash() == hash && e->etype() == etype && e->HasEid(eid)) return e;
+    if (words[i] >> 48 == tag && accept(EntityOf(words[i]))) return EntityOf(words[i]);
   }
   return nullptr;
+}
+
+Entity* FactTable::Find(uint64_t hash, uint16_t etype, const Eid& eid) const {
+  return FirstWithTag(hash, [&](const Entity* e) {
+    return e->hash() == hash && e->etype() == etype && e->HasEid(eid);
+  });
 }
 
 void FactTable::PrefetchSlot(uint64_t hash) const {
@@ -91,17 +96,11 @@ void FactTable::PrefetchSlot(uint64_t hash) const {
 }
 
 void FactTable::PrefetchEntity(uint64_t hash) const {
-  const Segment& segment = *SegmentOf(hash);
-  const uint64_t* words = segment.words();
-  const uint16_t tag = TagOf(hash, segment.depth);
-  for (uint32_t i = HomeOf(tag, segment.slots); words[i] != 0;
-       i = i + 1 == segment.slots ? 0 : i + 1) {
-    if (words[i] >> 48 != tag) continue;
-    const auto* address = reinterpret_cast<const char*>(EntityOf(words[i]));
-    __builtin_prefetch(address);
-    __builtin_prefetch(address + sizeof(Entity) - 1);  // it may lie across two lines
-    return;
-  }
+  const Entity* likely = FirstWithTag(hash, [](const Entity*) { return true; });
+  if (likely == nullptr) return;
+  const auto* address = reinterpret_cast<const char*>(likely);
+  __builtin_prefetch(address);
+  __builtin_prefetch(address + sizeof(Entity) - 1);  // it may lie across two lines
 }
 
 void FactTable::Point(uint64_t hash, Segment* segment) {
@@ -141,12 +140,9 @@ void FactTable::Split(uint64_t hash) {
   const uint64_t region = depth == 1 ? 0 : hash >> (65 - depth) << (65 - depth);
   for (const uint64_t half : {uint64_t{0}, uint64_t{1}}) {
     const auto used = static_cast<uint32_t>(halves[half].size());
-    Segment* made = Make(std::max(SlotsFor(used), kSlotSteps.front()), depth);
-    // All in one half: more than a segment holds, until the next split.
-    if (SlotsFor(used) == 0) {
-      HeapFree(made);
-      made = Make(old->slots, depth);
-    }
+    // No step holds them when all are in one half: as full as before, until the next split.
+    const uint32_t slots = SlotsFor(used);
+    Segment* made = Make(slots != 0 ? slots : old->slots, depth);
     for (Entity* entity : halves[half]) Place(made, WordOf(TagOf(entity->hash(), depth), entity));
     Point(region | half << (64 - depth), made);
   }

@@ -74,6 +74,9 @@ class FactTable {
   static Segment* Make(uint32_t slots, uint32_t depth);
   static void Place(Segment* segment, uint64_t word);
 
+  // The first entity with the tag of `hash` that is accepted; null when there is none.
+  template <typename Accept>
+  Entity* FirstWithTag(uint64_t hash, const Accept& accept) const;
   size_t IndexOf(uint64_t hash) const {
     return depth_ == 0 ? 0 : static_cast<size_t>(hash >> (64 - depth_));
   }

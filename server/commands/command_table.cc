@@ -133,7 +133,7 @@ constexpr auto kCommands = std::to_array<CommandSpec>({
     {"fact.stat", FactStat, 2, kReadonly, 1, 1, 1, Group::kFact, "0.1.0", "O(chunks)", "key",
      "Cardinality, containers, bytes and sequence of a set"},
     {"fact.toggle", FactToggle, 3, kFactWrite, 1, 1, 1, Group::kFact, "0.1.0", kO1, "key uid",
-     "Flips a fact; [state, count, debounced], where debounced is always 0 for now"},
+     "Flips a fact; [state, count, debounced], where debounced is always 0"},
     {"fact.union", FactUnion, -3, kReadonly, 0, 0, 0, Group::kFact, "0.1.0",
      "O(members of all sets)", "numkeys key [key ...] [LIMIT n]",
      "Uids that are in any of the sets, ascending"},
