@@ -313,25 +313,6 @@ Result<std::optional<uint64_t>> EngineImpl::Combine(SetOp op, std::span<const Fa
   return next;
 }
 
-// Range by range, so that no change of a fact set holds its shard for long.
-Status EngineImpl::ReplaceWith(const FactSet& result, const FactKey& target, UidRange range,
-                               SetLabels labels, Ticket* own) {
-  TALLY_ASSERT(!result.LastIn({}) || *result.LastIn({}) <= range.last - range.first);
-  std::vector<uint64_t> uids;
-  UidRange part = range;
-  std::optional<uint64_t> from = 0;
-  while (from) {
-    uids.clear();
-    from = result.Collect(*from, 16 * kPageMembers, &uids);
-    for (uint64_t& uid : uids) uid += range.first;
-    part.last = from ? range.first + *from - 1 : range.last;
-    const auto replaced = ReplaceRange(target, part, uids, labels, {.wait = WaitFor::kMemory}, own);
-    if (!replaced) return replaced.error();
-    part.first = part.last + 1;
-  }
-  return Status();
-}
-
 Result<uint64_t> EngineImpl::StoreCombined(SetOp op, std::span<const FactKey> sources,
                                            const FactKey& target, SetLabels labels,
                                            const WriteOptions& options, Ticket* ticket) {
@@ -360,8 +341,9 @@ Result<uint64_t> EngineImpl::StoreCombined(SetOp op, std::span<const FactKey> so
                                  options.busy_timeout_ms, &own);
     if (!status.ok()) return Fail(status);
   } else {
-    const Status status = ReplaceWith(result, target, {}, labels, &own);
-    if (!status.ok()) return Fail(status);
+    const auto replaced = ReplaceAtOnce(target, std::move(result), {}, Others::kRemove, labels,
+                                        options.busy_timeout_ms, &own);
+    if (!replaced) return Fail(replaced.error());
   }
   if (Status s = Finish(options, own, ticket); !s.ok()) return Fail(std::move(s));
   return members;

@@ -228,7 +228,9 @@ Result<uint64_t> EngineImpl::StoreBits(BitOp op, std::span<const BitSource> sour
     if (last && *last > range.last - range.first) {
       return Fail(StatusCode::kInvalidArgument, "the result has a bit beyond the target's last");
     }
-    status = ReplaceWith(set, target, range, labels, &own);
+    const auto replaced = ReplaceAtOnce(target, std::move(set), range, Others::kRemove, labels,
+                                        options.busy_timeout_ms, &own);
+    if (!replaced) status = replaced.error();
   }
   if (!status.ok()) return Fail(status);
   if (Status s = Finish(options, own, ticket); !s.ok()) return Fail(std::move(s));

@@ -61,6 +61,11 @@ class EngineImpl final : public Engine {
   Result<uint64_t> StoreCombined(SetOp op, std::span<const FactKey> sources, const FactKey& target,
                                  SetLabels labels, const WriteOptions& options,
                                  Ticket* ticket) override;
+  Result<Exported> Export(const FactKey& key, uint64_t from, size_t bytes_max,
+                          Ticket* ticket) override;
+  Result<BulkOutcome> Import(const FactKey& key, std::string_view image, ImportMode mode,
+                             SetLabels labels, const WriteOptions& options,
+                             Ticket* ticket) override;
   Result<Counts> GetCounts(const EntityKey& entity, Ticket* ticket) override;
   Status GetCounts(std::span<const EntityKey> entities, std::vector<Counts>* out,
                    Ticket* ticket) override;
@@ -113,9 +118,15 @@ class EngineImpl final : public Engine {
   Result<std::optional<uint64_t>> CombinePage(SetOp op, std::span<const FactKey> sources,
                                               uint64_t from, std::vector<uint64_t>* uids,
                                               Ticket* ticket);
-  // The members of target within range become those of result, each plus range.first.
-  Status ReplaceWith(const FactSet& result, const FactKey& target, UidRange range, SetLabels labels,
-                     Ticket* own);
+  // A copy of a fact set, read by pages (engine_transfer.cc).
+  Status CopySet(const FactKey& key, FactSet* copy, Ticket* ticket);
+  // The members of target within range become those given, each plus range.first, or (kKeep, with
+  // the whole range) get those given in addition: one event, and what is long is done without the
+  // shard's lock. `target` is no plain key.
+  enum class Others : uint8_t { kKeep, kRemove };
+  Result<BulkOutcome> ReplaceAtOnce(const FactKey& target, FactSet members, UidRange range,
+                                    Others others, SetLabels labels, int32_t busy_timeout_ms,
+                                    Ticket* own);
 
   // Waits for what a call changed, as its options say. `own` holds the call's own changes.
   Status Finish(const WriteOptions& options, const Ticket& own, Ticket* callers);

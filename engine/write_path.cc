@@ -122,6 +122,7 @@ void WritePath::Push(Located& at, Event event, Ticket* ticket) {
     SumsOfSlot(at.etype, *at.entity, slot).in_flight += event.delta;
   }
   at.shard.in_flight.fetch_add(1, std::memory_order_relaxed);
+  if (!at.shard.watches.empty()) NoteForWatches(at, event);
   p.ring.Push(at.shard_index - p.first_shard, event);
   if (ticket != nullptr) ticket->Add(at.shard_index, event.sequence);
   if (p.idle.load(std::memory_order_relaxed) && p.idle.exchange(false)) wake_aggregator_(p.index);
@@ -567,6 +568,7 @@ void WritePath::WipeShard(uint32_t shard_index) TALLY_NO_THREAD_SAFETY_ANALYSIS 
   Shard& shard = state_->shard(shard_index);
   Partition& p = state_->PartitionOf(shard_index);
   shard.expiries.clear();
+  for (SetWatch* watch : shard.watches) watch->overrun = true;
   std::vector<Entity*> gone;
   shard.table.ForEach([&](Entity* e) {
     e->Adopt(FactState());

@@ -66,6 +66,50 @@ class WritePath {
                       uint64_t bits_bytes, std::string list, int32_t busy_timeout_ms,
                       Ticket* ticket);
 
+  // ---- Large changes, prepared without the shard's mutex (write_path_swap.cc)
+
+  // Keeps an entity of facts and notes what happens to one of its sets, from Begin to the end of
+  // its life. Used by one thread.
+  class Preparation {
+   public:
+    explicit Preparation(EngineState* state) : state_(state) {}
+    ~Preparation();
+    Preparation(const Preparation&) = delete;
+    Preparation& operator=(const Preparation&) = delete;
+
+   private:
+    friend class WritePath;
+    EngineState* const state_;
+    Shard* shard_ = nullptr;
+    SetWatch watch_;
+  };
+  // The whole change of a set: from all its members to others.
+  struct Swap {
+    FactSet before;       // the members that the set has, as far as is known
+    FactSet after;        // and those that it gets
+    std::string payload;  // EncodeChange of the difference
+    int64_t delta = 0;    // members gained less members lost
+    bool empty = false;   // there is no difference
+    bool ready = false;   // payload, delta and empty are those of before and after
+    SetLabels labels;
+  };
+  // From now on `preparation` notes what changes in the set. `key` is no plain key.
+  Status BeginSwap(const FactKey& key, Preparation* preparation);
+  // What has become of a fact since it was read.
+  struct Flipped {
+    uint64_t uid;
+    bool is_member;
+  };
+  // The set becomes swap->after, as one event, if it still has the members of swap->before; what
+  // was there is then in swap->before, to be freed without the lock. Where facts have changed
+  // meanwhile nothing happens: they are in *flipped, the caller corrects *swap and tries again; or,
+  // with `correct`, that is called under the lock and has the last word. kBeginAgain: too much has
+  // changed, the set is to be read again.
+  enum class SwapAnswer : uint8_t { kDone, kFlipped, kBeginAgain };
+  Result<SwapAnswer> TrySwap(const FactKey& key, Preparation* preparation, Swap* swap,
+                             std::vector<Flipped>* flipped, const std::function<void()>& correct,
+                             int32_t busy_timeout_ms, Ticket* ticket);
+
   // Removes everything of a shard from memory and pushes the event that says so. All locks of
   // EngineImpl::Wipe are held.
   void WipeShard(uint32_t shard);
@@ -116,6 +160,7 @@ class WritePath {
   // are in it, as they are before what the caller changes.
   Entity& Create(Located& at, uint8_t slot);
   void Push(Located& at, Event event, Ticket* ticket);
+  static void NoteForWatches(Located& at, const Event& event);
   void ExpireIfDue(Located& at, uint64_t now_ms);
   void SetExpiry(Shard& shard, Entity& entity, uint64_t expire_at_ms);
 

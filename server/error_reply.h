@@ -59,6 +59,9 @@ inline constexpr std::string_view kInvalidCommand = "ERR Invalid command specifi
 
 // Ours: no Redis command says these.
 inline constexpr std::string_view kReplyTooLarge = "ERR reply too large, use SSCAN";
+inline constexpr std::string_view kExportTooLarge = "ERR reply too large, use FACT.EXPORT CURSOR";
+inline constexpr std::string_view kExportBytes =
+    "ERR BYTES must be 65536 to the lesser of proto-max-bulk-len and 67108864";
 inline constexpr std::string_view kRecordBits =
     "ERR count keys are derived from facts and not written bit by bit";
 inline constexpr std::string_view kMember =

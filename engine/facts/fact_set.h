@@ -61,6 +61,9 @@ class FactSet {
   void ReadChunk(uint64_t chunk, ChunkBits* bits) const;
   // Adds a chunk's members, `count` of them, above all that are here. O(4 KiB) amortized.
   void AppendChunk(uint64_t chunk, const ChunkBits& bits, uint32_t count);
+  // Becomes `next`, which no snapshot knows, and returns what was here. What snapshots wrote of
+  // that is deleted by the next one. O(chunks).
+  FactSet Exchange(FactSet next);
 
   // ---- Chunks on disk
   // -------------------------------------------------------------------------------- The first
@@ -123,6 +126,7 @@ class FactSet {
   bool RemoveFromSmall(uint64_t uid);
   void BecomeLarge(std::span<const uint64_t> ascending);
   void ContainerToMixed();
+  void SmallToMixed();
   void ShrinkIfSmall();
 
   // words_[0]: form in the top three bits; the rest as inline_uids.h or Container has it, or an

@@ -45,16 +45,40 @@ void FactSet::AppendChunk(uint64_t chunk, const ChunkBits& bits, uint32_t count)
   if (is_container()) {
     ContainerToMixed();
   } else if (form() != Form::kMixed) {
-    SmallMembers members;
-    ReadSmall(&members);
-    auto large = std::make_unique<MixedSet>();
-    large->AppendSparse(members.all());
-    large->PromoteAll();
-    if (form() == Form::kBlock) Block::Free(block());
-    SetMixed(large.release());
+    SmallToMixed();
+    mixed()->PromoteAll();
   }
   TALLY_ASSERT(!mixed()->Find(chunk));
   mixed()->AddContainer(added);
+}
+
+void FactSet::SmallToMixed() {
+  SmallMembers members;
+  ReadSmall(&members);
+  auto large = std::make_unique<MixedSet>();
+  large->AppendSparse(members.all());
+  if (form() == Form::kBlock) Block::Free(block());
+  SetMixed(large.release());
+}
+
+FactSet FactSet::Exchange(FactSet next) {
+  std::vector<uint64_t> saved;
+  if (form() == Form::kMixed) {
+    mixed()->AppendSaved(&saved);
+  } else if (is_container() && container().saved()) {
+    saved.push_back(container().number());
+  }
+  std::swap(words_[0], next.words_[0]);
+  std::swap(words_[1], next.words_[1]);
+  if (!saved.empty()) {
+    if (is_container()) {
+      ContainerToMixed();
+    } else if (form() != Form::kMixed) {
+      SmallToMixed();
+    }
+    for (const uint64_t chunk : saved) mixed()->AddStale(chunk);
+  }
+  return next;
 }
 
 }  // namespace tallystick

@@ -244,6 +244,13 @@ void MixedSet::TakePending(std::vector<uint64_t>* changed, std::vector<uint64_t>
   stale_ = {};
 }
 
+void MixedSet::AppendSaved(std::vector<uint64_t>* chunks) const {
+  chunks->insert(chunks->end(), stale_.begin(), stale_.end());
+  ForEachContainer([chunks](const Container& container) {
+    if (container.saved()) chunks->push_back(container.number());
+  });
+}
+
 std::optional<Container> MixedSet::Find(uint64_t chunk) const {
   const auto at = chunks_.Find(chunk);
   if (at == chunks_.end()) return std::nullopt;

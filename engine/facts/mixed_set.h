@@ -46,6 +46,8 @@ class MixedSet {
   void AddContainer(const Container& container) { chunks_.Insert(container); }
   // A chunk of an earlier snapshot that must be deleted with the next one.
   void AddStale(uint64_t chunk) { stale_.push_back(chunk); }
+  // Appends the chunks that earlier snapshots wrote and no later one has deleted; may repeat some.
+  void AppendSaved(std::vector<uint64_t>* chunks) const;
   // Gives containers to the sparse chunks that are crowded. O(members).
   void PromoteAll();
 

@@ -26,6 +26,15 @@ int Neighbours(const Bitmap* bitmap, uint32_t bit) {
 
 Bitmap* New(const ChunkBits& bits, uint32_t count) {
   TALLY_ASSERT(count > 0 && count <= kChunkBits);
+  const uint32_t first = NextSetBit(bits.data(), 0);
+  const uint32_t last = *LastSetBit(bits.data(), 0, kChunkBits - 1);
+  if (last - first + 1 == count) {  // one run: by far the most common, and no member is touched
+    Bitmap* range = roaring_bitmap_from_range(first, last + 1, 1);
+    if (range == nullptr) throw std::bad_alloc();
+    roaring_bitmap_run_optimize(range);
+    roaring_bitmap_shrink_to_fit(range);
+    return range;
+  }
   const auto values = std::make_unique<uint32_t[]>(count);
   uint32_t* next = values.get();
   ForEachBit(bits.data(), 0, kChunkBits - 1, [&next](uint32_t bit) { *next++ = bit; });
@@ -59,6 +68,12 @@ Change Remove(Bitmap* bitmap, uint32_t bit) {
 
 void ToBits(const Bitmap* bitmap, ChunkBits* bits) {
   bits->fill(0);
+  const uint32_t first = roaring_bitmap_minimum(bitmap);
+  const uint32_t last = roaring_bitmap_maximum(bitmap);
+  if (last < kChunkBits && roaring_bitmap_get_cardinality(bitmap) == last - first + 1) {
+    SetBitRange(bits->data(), first, last);
+    return;
+  }
   roaring_uint32_iterator_t iterator;
   roaring_init_iterator(bitmap, &iterator);
   uint32_t values[kReadAtOnce];

@@ -11,8 +11,18 @@
 #include <cstdint>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace tallystick {
+
+// What happens to an entity while somebody prepares a large change of one of its fact sets without
+// the shard's mutex: registered in Shard::watches, filled by whoever pushes an event.
+struct SetWatch {
+  Entity* entity = nullptr;  // held (Activity::holds)
+  uint8_t metric = 0;
+  std::vector<uint64_t> flipped;  // uids of the set, as they came
+  bool overrun = false;           // too many, or a change of many facts at once: begin again
+};
 
 struct alignas(64) Shard {
   Mutex mutex;
@@ -23,6 +33,7 @@ struct alignas(64) Shard {
   bool index_complete TALLY_GUARDED_BY(mutex) = false;
   uint64_t wipe_sequence TALLY_GUARDED_BY(mutex) = 0;  // stored pieces up to here do not exist
   std::set<std::pair<uint64_t, Entity*>> expiries TALLY_GUARDED_BY(mutex);  // plain keys by expiry
+  std::vector<SetWatch*> watches TALLY_GUARDED_BY(mutex);                   // nearly always none
 
   // Events pushed and not yet journaled. Grows under the mutex, shrinks by the consumer.
   std::atomic<uint32_t> in_flight{0};

@@ -114,8 +114,16 @@ constexpr auto kCommands = std::to_array<CommandSpec>({
     {"fact.diff", FactDiff, -3, kReadonly, 0, 0, 0, Group::kFact, "0.1.0",
      "O(members of the first set)", "numkeys key [key ...] [LIMIT n]",
      "Uids of the first set that are in none of the others, ascending"},
+    {"fact.export", FactExport, -2, kReadonly, 1, 1, 1, Group::kFact, "0.1.0", kON,
+     "key [CURSOR cursor [BYTES n]]",
+     "The uids of a set as a portable 64-bit roaring bitmap; with CURSOR a part of them and the "
+     "next cursor"},
     {"fact.has", FactHas, 3, kFactRead, 1, 1, 1, Group::kFact, "0.1.0", kO1, "key uid",
      "Whether a fact is set"},
+    {"fact.import", FactImport, -3, kWrite | kDenyOom, 1, 1, 1, Group::kFact, "0.1.0", kON,
+     "key bitmap [REPLACE]",
+     "Sets the facts of a portable 64-bit roaring bitmap, and with REPLACE clears all others, as "
+     "one change; [set, cleared]"},
     {"fact.inter", FactInter, -3, kReadonly, 0, 0, 0, Group::kFact, "0.1.0",
      "O(members of the smallest set)", "numkeys key [key ...] [LIMIT n]",
      "Uids that are in all sets, ascending"},

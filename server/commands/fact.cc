@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "server/commands/handlers.h"
+#include "server/commands/key_access.h"
 #include "server/commands/member_scan.h"
 #include "server/error_reply.h"
 #include "server/key_templates.h"
@@ -12,6 +13,10 @@ namespace tallystick::server {
 
 namespace {
 
+// Larger sets are read on a worker thread, and larger images too.
+constexpr uint64_t kInlineMembersMax = 4096;
+constexpr size_t kInlineImageBytesMax = 4096;
+constexpr size_t kExportBytesDefault = 1u << 20;
 constexpr SetLabels kFactLabels{.any = kLabelChunkFace, .first = 0};
 
 // FACT.ADD and FACT.REM: key [WITHCOUNT] uid [uid ...].
@@ -43,6 +48,11 @@ Flow One(CommandContext& c, FactOpKind kind, FactBatch::Reply reply) {
   c.batch.Open(reply, 1, kind != FactOpKind::kHas);
   c.batch.Add({.kind = kind, .labels = adds ? kFactLabels : SetLabels{}, .key = *key, .uid = *uid});
   return Flow::kNext;
+}
+
+// The largest image of one reply: another server with these settings takes it back.
+size_t ImageBytesMax(const CommandContext& c) {
+  return std::clamp<uint64_t>(c.server.proto_max_bulk_len(), kImageBytesMin, kReplyBytesLimit);
 }
 
 void WriteNumber(ReplyWriter* out, std::string_view name, uint64_t value) {
@@ -138,6 +148,65 @@ Flow FactStat(CommandContext& c) {
   WriteNumber(&out, "bytes", info->memory_bytes);
   WriteNumber(&out, "resident", info->resident ? 1 : 0);
   WriteNumber(&out, "sequence", info->sequence);
+  return Flow::kNext;
+}
+
+// A cursor is the number of a container of 65,536 uids (so it fits 53 bits), 0 begins and ends.
+Flow FactExport(CommandContext& c) {
+  constexpr uint64_t kContainerUids = 65536;
+  const std::optional<FactKey> key = ParseFactKey(c.args[1]);
+  if (!key) return c.Error(error::kFactKey);
+  const bool by_parts = c.argc() > 2;
+  size_t bytes_max = ImageBytesMax(c);
+  uint64_t cursor = 0;
+  if (by_parts) {
+    if (!c.Is(2, "CURSOR") || c.argc() % 2 != 0 || c.argc() > 6) return c.Error(error::kSyntax);
+    const std::optional<uint64_t> from = ParseUint64(c.args[3]);
+    if (!from || *from > UINT64_MAX / kContainerUids) return c.Error(error::kInvalidCursor);
+    cursor = *from;
+    size_t wanted = std::min(kExportBytesDefault, bytes_max);
+    if (c.argc() == 6) {
+      if (!c.Is(4, "BYTES")) return c.Error(error::kSyntax);
+      const std::optional<uint64_t> given = ParseUint64(c.args[5]);
+      if (!given || *given < kImageBytesMin || *given > bytes_max)
+        return c.Error(error::kExportBytes);
+      wanted = *given;
+    }
+    bytes_max = wanted;
+  }
+  const Result<uint64_t> members = c.engine().Cardinality(*key, {}, c.ticket);
+  if (!members) return c.Fail(members.error());
+  if (*members > kInlineMembersMax && !c.slow_lane) return Flow::kSlowLane;
+  const Result<Exported> part =
+      c.engine().Export(*key, cursor * kContainerUids, bytes_max, c.ticket);
+  if (!part) return c.Fail(part.error());
+  if (!by_parts && part->next) return c.Error(error::kExportTooLarge);
+  ReplyWriter& out = c.reply();
+  if (by_parts) {
+    out.Array(2);
+    out.BulkNumber(part->next ? *part->next / kContainerUids : 0);
+  }
+  out.Bulk(part->image);
+  return Flow::kNext;
+}
+
+Flow FactImport(CommandContext& c) {
+  const std::optional<FactKey> key = ParseFactKey(c.args[1]);
+  if (!key) return c.Error(error::kFactKey);
+  const bool replace = c.argc() == 4 && c.Is(3, "REPLACE");
+  if (c.argc() > 3 && !replace) return c.Error(error::kSyntax);
+  const Result<uint64_t> members = c.engine().Cardinality(*key, {}, c.ticket);
+  if (!members) return c.Fail(members.error());
+  if ((c.args[2].size() > kInlineImageBytesMax || *members > kInlineMembersMax) && !c.slow_lane)
+    return Flow::kSlowLane;
+  const Result<BulkOutcome> outcome =
+      c.engine().Import(*key, c.args[2], replace ? ImportMode::kReplace : ImportMode::kAdd,
+                        kFactLabels, CommandContext::Deferred(), c.ticket);
+  if (!outcome) return c.Fail(outcome.error());
+  ReplyWriter& out = c.reply();
+  out.Array(2);
+  out.Unsigned(outcome->added);
+  out.Unsigned(outcome->removed);
   return Flow::kNext;
 }
 

@@ -96,6 +96,8 @@ Flow FactMHas(CommandContext& c);
 Flow FactCard(CommandContext& c);
 Flow FactScan(CommandContext& c);
 Flow FactStat(CommandContext& c);
+Flow FactExport(CommandContext& c);
+Flow FactImport(CommandContext& c);
 // count.cc
 Flow CountGet(CommandContext& c);
 Flow CountMGet(CommandContext& c);

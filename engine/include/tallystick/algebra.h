@@ -3,7 +3,10 @@
 
 #include <tallystick/types.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace tallystick {
@@ -34,6 +37,19 @@ struct BitSource {
 };
 
 enum class SetOp : uint8_t { kInter, kUnion, kDiff };
+
+// What becomes of the members of a set that an imported image does not have.
+enum class ImportMode : uint8_t { kAdd, kReplace };  // they stay; they are removed
+
+inline constexpr size_t kImageBytesMin = 64u << 10;   // of a part of an export
+inline constexpr size_t kImageBytesMax = 512u << 20;  // of an import and of an export
+
+// A part of a set in the portable 64-bit roaring format, a whole image in itself.
+struct Exported {
+  std::string image;
+  uint64_t members = 0;          // in this part
+  std::optional<uint64_t> next;  // where the next part begins; nullopt: this was the last
+};
 
 // What a change of many facts did.
 struct BulkOutcome {

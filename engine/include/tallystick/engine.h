@@ -164,11 +164,11 @@ class TALLYSTICK_EXPORT Engine {
                                            const WriteOptions& options = {},
                                            Ticket* ticket = nullptr) = 0;
   // Combines strings of bits into `target`; returns the length in bytes, that of the longest
-  // source. A plain target (metric "bits") becomes that bitmap in one event, whatever it was,
-  // without expiry; with length 0 it is deleted. Of another target the members within range become
-  // the bits, bit 0 being range.first: range by range, an event each. A bit beyond range is
-  // kInvalidArgument; more than 512 MB are kTooLarge. Sources are read chunk by chunk before
-  // anything is written: one that changes meanwhile may be seen changed in part.
+  // source. A plain target (metric "bits") becomes that bitmap, whatever it was, without expiry;
+  // with length 0 it is deleted. Of another target the members within range become the bits, bit 0
+  // being range.first. One change, one event. A bit beyond range is kInvalidArgument; more than
+  // 512 MB are kTooLarge. Sources are read chunk by chunk before anything is written: one that
+  // changes meanwhile may be seen changed in part.
   virtual Result<uint64_t> StoreBits(BitOp op, std::span<const BitSource> sources,
                                      const FactKey& target, UidRange range, SetLabels labels,
                                      const WriteOptions& options = {},
@@ -191,12 +191,33 @@ class TALLYSTICK_EXPORT Engine {
                                                   std::vector<uint64_t>* uids,
                                                   Ticket* ticket = nullptr) = 0;
   // The target becomes the result of Combine; returns its cardinality. A plain target (metric
-  // "set") becomes it in one event, whatever it was, without expiry; with no member it is deleted.
-  // Another target changes range by range, an event each.
+  // "set") becomes it whatever it was, without expiry; with no member it is deleted. One change,
+  // one event: others see the set before or after it, and so does a restart.
   virtual Result<uint64_t> StoreCombined(SetOp op, std::span<const FactKey> sources,
                                          const FactKey& target, SetLabels labels,
                                          const WriteOptions& options = {},
                                          Ticket* ticket = nullptr) = 0;
+
+  // The members from `from` on as an image in the portable 64-bit roaring format
+  // (RoaringFormatSpec; what CRoaring's Roaring64Map::write(portable), Java's Roaring64NavigableMap
+  // in portable mode and Go's roaring64 read). Stops before the image would pass bytes_max
+  // (kImageBytesMin to kImageBytesMax, else kInvalidArgument) and says where to go on: the union of
+  // all parts is the set. Reads by pages, each under a short lock: members that stay meanwhile are
+  // in it. An empty set gives an image without members. `key` may be a plain set or bitmap; a plain
+  // string is kWrongType.
+  virtual Result<Exported> Export(const FactKey& key, uint64_t from = 0,
+                                  size_t bytes_max = kImageBytesMax, Ticket* ticket = nullptr) = 0;
+  // Sets the facts that a portable image has, and (kReplace) clears all others of the set: one
+  // change and one event, so counts move once, a restart finds all of it or nothing, and the same
+  // import again changes nothing. `image` is not trusted: kInvalidArgument says what is wrong with
+  // it and where; kTooLarge: more than kImageBytesMax, or runs that ask for too much memory.
+  // `key` is no plain key (kInvalidArgument). O(members of the image and the set), with the memory
+  // of both until it is done; the shard's lock is held for what others changed meanwhile, and not
+  // for the members. kBusy also when others keep replacing the set.
+  virtual Result<BulkOutcome> Import(const FactKey& key, std::string_view image,
+                                     ImportMode mode = ImportMode::kAdd, SetLabels labels = {},
+                                     const WriteOptions& options = {},
+                                     Ticket* ticket = nullptr) = 0;
 
   // ---- Counts
   // ------------------------------------------------------------------------------------
