@@ -58,9 +58,14 @@ Status ReadJournal(
 }
 
 Result<uint64_t> JournalEnd(Store* store, uint32_t partition) {
-  const auto it = store->NewIterator(ColumnFamily::kJournal, PartitionBegin(partition),
-                                     PartitionEnd(partition));
-  it->SeekForPrev(PartitionEnd(partition));
+  const std::string begin = PartitionBegin(partition), end = PartitionEnd(partition);
+  // What the log brought back is newer than all files: mostly they need not be looked at.
+  auto it = store->NewMemtableIterator(ColumnFamily::kJournal, begin, end);
+  it->SeekForPrev(end);
+  if (!it->Valid()) {
+    it = store->NewIterator(ColumnFamily::kJournal, begin, end);
+    it->SeekForPrev(end);
+  }
   if (!it->Valid()) {
     if (Status s = it->status(); !s.ok()) return Fail(std::move(s));
     return 0;

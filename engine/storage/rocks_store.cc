@@ -67,7 +67,7 @@ class RocksBatch final : public StoreBatch {
 class RocksIterator final : public StoreIterator {
  public:
   RocksIterator(RocksDb* db, ColumnFamily cf, std::string_view lower, std::string_view upper,
-                std::atomic<int>* live)
+                rocksdb::ReadTier tier, std::atomic<int>* live)
       : cf_(cf),
         lower_(lower),
         upper_(upper),
@@ -78,6 +78,7 @@ class RocksIterator final : public StoreIterator {
     if (!lower_.empty()) options.iterate_lower_bound = &lower_slice_;
     if (!upper_.empty()) options.iterate_upper_bound = &upper_slice_;
     options.fill_cache = cf != ColumnFamily::kJournal;  // read once, in order
+    options.read_tier = tier;
     iterator_.reset(db->db()->NewIterator(options, db->handle(cf)));
     live_->fetch_add(1, std::memory_order_relaxed);  // only read when the store ends
   }
@@ -179,7 +180,14 @@ class RocksStore final : public Store {
 
   std::unique_ptr<StoreIterator> NewIterator(ColumnFamily cf, std::string_view lower,
                                              std::string_view upper) override {
-    return std::make_unique<RocksIterator>(db_.get(), cf, lower, upper, &live_iterators_);
+    return std::make_unique<RocksIterator>(db_.get(), cf, lower, upper, rocksdb::kReadAllTier,
+                                           &live_iterators_);
+  }
+
+  std::unique_ptr<StoreIterator> NewMemtableIterator(ColumnFamily cf, std::string_view lower,
+                                                     std::string_view upper) override {
+    return std::make_unique<RocksIterator>(db_.get(), cf, lower, upper, rocksdb::kMemtableTier,
+                                           &live_iterators_);
   }
 
   Status DropRange(ColumnFamily cf, std::string_view lower, std::string_view upper) override {

@@ -20,7 +20,7 @@ struct RocksStoreOptions {
   std::shared_ptr<rocksdb::FileSystem> fs;  // null: the real one
   uint64_t block_cache_bytes = 64u << 20;
   uint64_t memtable_bytes_max = 64u << 20;  // all column families together
-  uint64_t wal_bytes_max = 4u << 20;        // bounds what an open must read
+  uint64_t wal_bytes_max = 2u << 20;        // bounds what an open must read
   int background_jobs = 2;
 };
 

@@ -84,6 +84,11 @@ class Store {
   // being reclaimed; must be gone before the store is.
   virtual std::unique_ptr<StoreIterator> NewIterator(ColumnFamily cf, std::string_view lower,
                                                      std::string_view upper) = 0;
+  // The same over what was written since the last flush and has not been deleted since; reads no
+  // file. May show more than that.
+  virtual std::unique_ptr<StoreIterator> NewMemtableIterator(ColumnFamily cf,
+                                                             std::string_view lower,
+                                                             std::string_view upper) = 0;
   // Drops [lower, upper) by deleting whole files where possible and keys otherwise; not atomic:
   // until it has returned OK, older values of keys in the range may show. For ranges that readers
   // already ignore (trimmed journal, wiped shards). O(keys that are not in whole files).

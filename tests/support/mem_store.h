@@ -26,6 +26,10 @@ class MemStore final : public Store {
   Status SyncWal() override;
   std::unique_ptr<StoreIterator> NewIterator(ColumnFamily cf, std::string_view lower,
                                              std::string_view upper) override;
+  std::unique_ptr<StoreIterator> NewMemtableIterator(ColumnFamily cf, std::string_view lower,
+                                                     std::string_view upper) override {
+    return NewIterator(cf, lower, upper);
+  }
   Status DropRange(ColumnFamily cf, std::string_view lower, std::string_view upper) override;
   Status Flush() override;
   Status FlushFamily(

@@ -139,6 +139,23 @@ TEST_P(StoreContractTest, IteratorKeepsToItsBounds) {
   EXPECT_TRUE(iterator->status().ok());
 }
 
+TEST_P(StoreContractTest, MemtableIteratorShowsWhatWasWrittenSinceTheLastFlush) {
+  Put(ColumnFamily::kJournal, "a", "old");
+  Put(ColumnFamily::kJournal, "b", "old");
+  ASSERT_TRUE(store_->Flush().ok());
+  for (const char* key : {"c", "d", "e"}) Put(ColumnFamily::kJournal, key, "new");
+  Delete(ColumnFamily::kJournal, "d");
+  const auto iterator = store_->NewMemtableIterator(ColumnFamily::kJournal, "", "e");
+  iterator->SeekForPrev("e");
+  ASSERT_TRUE(iterator->Valid());
+  EXPECT_EQ(iterator->key(), "c");
+  EXPECT_EQ(iterator->value(), "new");
+  iterator->Prev();
+  // Nothing older, or all of it: never a part that lacks the newest.
+  if (iterator->Valid()) EXPECT_EQ(iterator->key(), "b");
+  EXPECT_TRUE(iterator->status().ok());
+}
+
 TEST_P(StoreContractTest, IteratorSeesTheStoreAsItWas) {
   Put(ColumnFamily::kSets, "a", "old");
   const auto iterator = store_->NewIterator(ColumnFamily::kSets, "", "");
