@@ -42,15 +42,21 @@ inline T LoadBigEndian(const char* bytes) {
   return ByteSwap(value);
 }
 
-inline void PutVarint(std::string* out, uint64_t value) {
-  char bytes[10];
-  size_t n = 0;
+constexpr size_t kVarintBytesMax = 10;
+
+// Writes up to kVarintBytesMax bytes; returns where the next byte goes.
+inline char* StoreVarint(char* to, uint64_t value) {
   while (value >= 0x80) {
-    bytes[n++] = static_cast<char>(value | 0x80);
+    *to++ = static_cast<char>(value | 0x80);
     value >>= 7;
   }
-  bytes[n++] = static_cast<char>(value);
-  out->append(bytes, n);
+  *to++ = static_cast<char>(value);
+  return to;
+}
+
+inline void PutVarint(std::string* out, uint64_t value) {
+  char bytes[kVarintBytesMax];
+  out->append(bytes, static_cast<size_t>(StoreVarint(bytes, value) - bytes));
 }
 
 inline uint64_t ZigZag(int64_t v) {

@@ -96,15 +96,6 @@ inline uint64_t LoadUint(const char* in, uint32_t bytes) {
   return LoadBigEndian<uint64_t>(in) >> (64 - 8 * bytes);
 }
 
-inline char* StoreVarint(char* out, uint64_t value) {
-  while (value >= 0x80) {
-    *out++ = static_cast<char>(value | 0x80);
-    value >>= 7;
-  }
-  *out++ = static_cast<char>(value);
-  return out;
-}
-
 // ---- Numeric eids: "0" to "18446744073709551615", no leading zeros
 // -----------------------------------
 inline bool ValidEid(std::string_view etype, std::string_view eid) {

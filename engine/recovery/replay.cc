@@ -158,7 +158,8 @@ Status Replay::AddRun(Partition& p, std::span<const JournalEvent> run, uint64_t 
   if (!found) return found.error();
   Entity* entity = *found;
   Activity& activity = Activity::Of(*entity);
-  std::vector<TailEvent> tail;
+  static thread_local std::vector<TailEvent> tail;  // keeps its memory from run to run
+  tail.clear();
   if (Status s = AppendTail(&state_->catalog, run, &tail); !s.ok()) return s;
   const uint64_t packed_up_to = activity.tail == nullptr ? 0 : activity.last_sequence;
   if (activity.tail == nullptr) activity.tail = std::make_unique<std::string>();

@@ -90,14 +90,18 @@ Status AppendTail(Catalog* catalog, std::span<const JournalEvent> events,
 }
 
 void PackTail(std::span<const TailEvent> events, uint64_t after, std::string* packed) {
+  constexpr size_t kUsualBytes = 12;
+  packed->reserve(packed->size() + events.size() * kUsualBytes);
   for (const TailEvent& event : events) {
-    packed->push_back(static_cast<char>(event.kind));
-    packed->push_back(static_cast<char>(event.metric));
-    packed->push_back(static_cast<char>(event.label_any | event.label_first << 4));
-    PutVarint(packed, event.sequence - after);
-    PutVarint(packed, event.uid);
-    PutVarint(packed, ZigZag(event.delta));
-    PutVarint(packed, event.payload_view().size());
+    char head[3 + 4 * kVarintBytesMax];
+    head[0] = static_cast<char>(event.kind);
+    head[1] = static_cast<char>(event.metric);
+    head[2] = static_cast<char>(event.label_any | event.label_first << 4);
+    char* end = StoreVarint(head + 3, event.sequence - after);
+    end = StoreVarint(end, event.uid);
+    end = StoreVarint(end, ZigZag(event.delta));
+    end = StoreVarint(end, event.payload_view().size());
+    packed->append(head, static_cast<size_t>(end - head));
     packed->append(event.payload_view());
     after = event.sequence;
   }

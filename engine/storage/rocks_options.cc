@@ -92,6 +92,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, Damage damage
   db.db_write_buffer_size = options.memtable_bytes_max;
   db.max_open_files = kOpenFilesMax;
   db.max_file_opening_threads = 1;  // else 15 threads are started per column family, for few files
+  db.avoid_unnecessary_blocking_io = true;  // files that are not needed any more go in the background
   db.skip_stats_update_on_db_open = true;
   db.skip_checking_sst_file_sizes_on_db_open = true;
   db.max_manifest_file_size = kManifestBytesMax;
