@@ -11,6 +11,7 @@ namespace tallystick {
 namespace {
 
 constexpr size_t kListSlice = 256;
+constexpr uint64_t kHeadStartUs = 100'000;  // for those who wait for a first answer
 
 }  // namespace
 
@@ -185,6 +186,7 @@ Status EngineImpl::Close() {
     disk_sync_.Fail();
     return state_.ReadOnlyError();
   }
+  while (state_.store->Tend()) continue;
   Status status = PersistAll();
   if (status.ok()) status = disk_sync_.Sync();
   if (status.ok()) status = state_.store->Flush();
@@ -248,6 +250,8 @@ uint64_t EngineImpl::RunMaintenance() {
   constexpr size_t kExpiredPerShard = 64;
   if (state_.read_only()) return kRestUs;
   const uint64_t now = state_.clock->MonotonicUs();
+  if (now < opened_at_us_ + kHeadStartUs) return kHeadStartUs;
+  if (state_.store->Tend()) return 0;
   for (uint32_t i = 0; i < state_.shards.size(); ++i) write_path_.ExpireDue(i, kExpiredPerShard);
   const bool due =
       now - checkpointed_at_us_ >= uint64_t{state_.options.checkpoint_interval_ms} * 1000;
@@ -283,7 +287,6 @@ uint64_t EngineImpl::RunMaintenance() {
 // First every partition's tail, then every shard's index, then the content, in slices.
 uint64_t EngineImpl::RunWarmUp() {
   constexpr uint64_t kDoneUs = 3'600'000'000;
-  constexpr uint64_t kHeadStartUs = 100'000;  // for those who wait for a first answer
   constexpr uint64_t kRetryUs = 1'000'000;
   constexpr size_t kEntitiesPerSlice = 256;
   if (state_.clock->MonotonicUs() < opened_at_us_ + kHeadStartUs) return kHeadStartUs;

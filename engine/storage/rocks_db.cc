@@ -7,8 +7,11 @@
 #include "engine/storage/wal_file_system.h"
 
 #include <rocksdb/listener.h>
+#include <rocksdb/sst_file_reader.h>
+#include <rocksdb/table.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace tallystick {
@@ -16,13 +19,27 @@ namespace {
 
 constexpr int kBlockCacheShardBits = 4;
 
+void LogDamage(const Log& log, const std::string& damage) {
+  log.Error(
+      "a table file is damaged: what it holds is refused, all else is served, and nothing is "
+      "compacted any more; restore it from a backup (" +
+      damage + ")");
+}
+
 // Hears of failed flushes and compactions before a writer does.
 class ErrorListener final : public rocksdb::EventListener {
  public:
-  ErrorListener(std::shared_ptr<WriteGate> gate, const Log& log)
-      : gate_(std::move(gate)), log_(log) {}
+  ErrorListener(std::shared_ptr<WriteGate> gate, std::shared_ptr<CompactionGate> compaction,
+                const Log& log)
+      : gate_(std::move(gate)), compaction_(std::move(compaction)), log_(log) {}
 
-  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    if (reason == rocksdb::BackgroundErrorReason::kCompaction && error->IsCorruption()) {
+      // Nothing was changed by it: what stood before stands, and so do writes.
+      if (compaction_->Close()) LogDamage(log_, error->ToString());
+      *error = rocksdb::Status::OK();
+      return;
+    }
     const Status status = TranslateStatus(*error, "background work of RocksDB");
     if (!StopsWrites(*error)) {
       log_.Warn(status.ToString());
@@ -43,6 +60,7 @@ class ErrorListener final : public rocksdb::EventListener {
   }
 
   const std::shared_ptr<WriteGate> gate_;
+  const std::shared_ptr<CompactionGate> compaction_;
   const Log log_;
 };
 
@@ -105,10 +123,11 @@ Status ExplainRefusal(const rocksdb::Status& refusal, const rocksdb::DBOptions& 
 
 }  // namespace
 
-RocksDb::RocksDb(const RocksStoreOptions& options)
+RocksDb::RocksDb(const RocksStoreOptions& options, const Log& log)
     : dir_(options.dir),
+      log_(log),
       fs_(std::make_shared<WalFileSystem>(FileSystemOrDefault(options.fs))),
-      env_(rocksdb::NewCompositeEnv(fs_)),
+      env_(std::make_shared<CompactionGate>(rocksdb::NewCompositeEnv(fs_))),
       gate_(std::make_shared<WriteGate>()),
       cache_(rocksdb::NewLRUCache(options.block_cache_bytes, kBlockCacheShardBits)) {}
 
@@ -129,7 +148,7 @@ void RocksDb::CloseDatabase() {
 
 Status RocksDb::OpenDatabase(const RocksStoreOptions& options, Damage damage, const Log& log) {
   const rocksdb::DBOptions db_options =
-      MakeDbOptions(options, damage, env_.get(), std::make_shared<ErrorListener>(gate_, log));
+      MakeDbOptions(options, damage, env_.get(), std::make_shared<ErrorListener>(gate_, env_, log));
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (size_t i = 0; i < kColumnFamilies; ++i) {
     const auto cf = static_cast<ColumnFamily>(i);
@@ -176,16 +195,76 @@ Status RocksDb::OpenAroundDamage(const RocksStoreOptions& options, const Status&
   return Status();
 }
 
+bool RocksDb::Tend() {
+  constexpr size_t kFilesPerPiece = 16;
+  if (!std::exchange(listed_files_, true)) {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    for (const rocksdb::LiveFileMetaData& file : files) {
+      unseen_files_.push_back(dir_ + "/" + file.relative_filename);
+    }
+  }
+  for (size_t i = 0; i < kFilesPerPiece && !unseen_files_.empty(); ++i) {
+    LookInto(unseen_files_.back());
+    unseen_files_.pop_back();
+  }
+  if (!unseen_files_.empty()) return true;
+  env_->Open();
+  if (env_->closed() && !std::exchange(ended_compaction_, true)) {
+    // Else the number of files would hold writers up.
+    for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+      Change(handle, "disable_auto_compactions", "true");
+    }
+  }
+  // Queues behind writers, so it comes when compaction no longer keeps them.
+  if (!std::exchange(opened_many_files_, true)) {
+    Change(nullptr, "max_open_files", std::to_string(kOpenFilesMax));
+  }
+  return false;
+}
+
+bool RocksDb::SlowsWritersSoon() const {
+  return std::any_of(handles_.begin(), handles_.end(), [this](rocksdb::ColumnFamilyHandle* handle) {
+    std::string files;
+    return db_->GetProperty(handle, rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0",
+                            &files) &&
+           std::stoi(files) >= kLevel0FilesSlow / 2;
+  });
+}
+
+void RocksDb::LookInto(const std::string& table_file) {
+  rocksdb::Options options;
+  options.env = env_.get();
+  rocksdb::BlockBasedTableOptions table;
+  table.no_block_cache = true;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  const rocksdb::Status status = rocksdb::SstFileReader(options).Open(table_file);
+  if (!status.IsCorruption()) return;
+  env_->Close();
+  LogDamage(log_, table_file + ": " + status.ToString());
+}
+
+void RocksDb::Change(rocksdb::ColumnFamilyHandle* family, const char* option,
+                     const std::string& value) {
+  const rocksdb::Status status = family == nullptr ? db_->SetDBOptions({{option, value}})
+                                                   : db_->SetOptions(family, {{option, value}});
+  if (!status.ok()) log_.Warn(std::string(option) + " stays as it is: " + status.ToString());
+}
+
 Result<std::unique_ptr<RocksDb>> RocksDb::Open(const RocksStoreOptions& options, const Log& log) {
   TALLY_ASSERT(options.wal_bytes_max > 0 && options.memtable_bytes_max > 0);
   TALLY_ASSERT(options.background_jobs >= 1);
-  std::unique_ptr<RocksDb> opened(new RocksDb(options));
+  std::unique_ptr<RocksDb> opened(new RocksDb(options, log));
   Status status = PrepareDirectory(opened->fs_.get(), options);
   if (status.ok()) status = opened->OpenDatabase(options, Damage::kRefuse, log);
   if (status.code() == StatusCode::kCorruption) {
     status = opened->OpenAroundDamage(options, status, log);
   }
   if (!status.ok()) return Fail(std::move(status));
+  // Writers would soon wait for compaction, and whoever lets it go perhaps for them.
+  if (opened->SlowsWritersSoon()) {
+    while (opened->Tend()) continue;
+  }
   return opened;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/base/log.h"
+#include "engine/storage/compaction_gate.h"
 #include "engine/storage/rocks_options.h"
 #include "engine/storage/rocks_store.h"
 #include "engine/storage/wal_file_system.h"
@@ -17,6 +18,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tallystick {
 
@@ -28,6 +30,10 @@ class RocksDb {
   ~RocksDb();
   RocksDb(const RocksDb&) = delete;
   RocksDb& operator=(const RocksDb&) = delete;
+
+  // As Store::Tend: looks into every table file, then lets compaction go. With a damaged file
+  // compaction is over, for its first error would end all writing.
+  bool Tend();
 
   rocksdb::DB* db() const { return db_.get(); }
   rocksdb::ColumnFamilyHandle* handle(ColumnFamily cf) const {
@@ -42,16 +48,26 @@ class RocksDb {
   const std::string& dir() const { return dir_; }
 
  private:
-  explicit RocksDb(const RocksStoreOptions& options);
+  RocksDb(const RocksStoreOptions& options, const Log& log);
   Status OpenDatabase(const RocksStoreOptions& options, Damage damage, const Log& log);
   void CloseDatabase();
   // Damaged table files are served around, missing ones are not.
   Status OpenAroundDamage(const RocksStoreOptions& options, const Status& damage, const Log& log);
+  bool SlowsWritersSoon() const;  // by the number of its files
+  void LookInto(const std::string& table_file);
+  void Change(rocksdb::ColumnFamilyHandle* family, const char* option, const std::string& value);
+
+  // What Tend has done.
+  bool listed_files_ = false;
+  std::vector<std::string> unseen_files_;
+  bool ended_compaction_ = false;
+  bool opened_many_files_ = false;
 
   // Destroyed from the last to the first.
   const std::string dir_;
+  const Log log_;
   const std::shared_ptr<WalFileSystem> fs_;
-  const std::unique_ptr<rocksdb::Env> env_;
+  const std::shared_ptr<CompactionGate> env_;
   const std::shared_ptr<WriteGate> gate_;
   const std::shared_ptr<rocksdb::Cache> cache_;
   std::unique_ptr<rocksdb::DB> db_;

@@ -13,12 +13,10 @@ namespace tallystick {
 namespace {
 
 constexpr size_t kProtectionBytes = 8;
-constexpr int kOpenFilesMax = 512;
 constexpr size_t kInfoLogBytesMax = 1u << 20;
 constexpr size_t kInfoLogFiles = 4;
 constexpr uint64_t kManifestBytesMax = 4u << 20;
 constexpr double kBloomBitsPerKey = 10;
-constexpr int kLevel0Files = 8;
 constexpr uint64_t kMiB = 1u << 20;
 
 // What differs between the column families.
@@ -90,9 +88,10 @@ rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, Damage damage
   db.avoid_flush_during_recovery = true;
   db.max_total_wal_size = options.wal_bytes_max;
   db.db_write_buffer_size = options.memtable_bytes_max;
-  db.max_open_files = kOpenFilesMax;
+  db.max_open_files = kOpenFilesAtStart;
   db.max_file_opening_threads = 1;  // else 15 threads are started per column family, for few files
-  db.avoid_unnecessary_blocking_io = true;  // files that are not needed any more go in the background
+  db.avoid_unnecessary_blocking_io =
+      true;  // files that are not needed any more go in the background
   db.skip_stats_update_on_db_open = true;
   db.skip_checking_sst_file_sizes_on_db_open = true;
   db.max_manifest_file_size = kManifestBytesMax;
@@ -136,7 +135,7 @@ rocksdb::ColumnFamilyOptions MakeColumnFamilyOptions(ColumnFamily cf,
   family.disable_auto_compactions = damage == Damage::kServeAround;
   // The small log makes small files: by their number alone they must not hold writers up.
   family.level0_file_num_compaction_trigger = kLevel0Files;
-  family.level0_slowdown_writes_trigger = 6 * kLevel0Files;
+  family.level0_slowdown_writes_trigger = kLevel0FilesSlow;
   family.level0_stop_writes_trigger = 12 * kLevel0Files;
   family.target_file_size_base = tuning.file_bytes;
   family.max_bytes_for_level_base = tuning.level_base_bytes;

@@ -19,6 +19,14 @@ namespace tallystick {
 // files, whose content then is an error to whoever asks for it, and does not compact.
 enum class Damage { kRefuse, kServeAround };
 
+// A quarter of them, and at most 16, are opened when the database is.
+constexpr int kOpenFilesAtStart = 20;  // the least that RocksDB allows
+constexpr int kOpenFilesMax = 512;     // from the first Store::Tend on
+
+// Of level 0 of a column family: compacted, and, since compaction falls behind, slowing writers.
+constexpr int kLevel0Files = 8;
+constexpr int kLevel0FilesSlow = 6 * kLevel0Files;
+
 // `env`, `info_log` and `listener` must outlive the database that is opened with the result.
 rocksdb::DBOptions MakeDbOptions(const RocksStoreOptions& options, Damage damage, rocksdb::Env* env,
                                  std::shared_ptr<rocksdb::EventListener> listener);

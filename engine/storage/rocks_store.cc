@@ -219,6 +219,8 @@ class RocksStore final : public Store {
     return status.ok() ? bytes : 0;
   }
 
+  bool Tend() override { return db_->Tend(); }
+
   StoreStats GetStats() override {
     StoreStats stats;
     stats.wal_bytes = WalBytes();

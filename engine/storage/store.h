@@ -99,6 +99,11 @@ class Store {
   // Bytes on disk of [lower, upper), memtables included; an estimate.
   virtual uint64_t ApproximateBytes(ColumnFamily cf, std::string_view lower,
                                     std::string_view upper) = 0;
+  // Work that opening and damage leave for later, a piece of bounded length per call; call it now
+  // and then, and from a thread that does not write before it has returned false: compaction waits
+  // for that, and writers for compaction when there are many files. True while there is more at
+  // once. One thread at a time, beside all other calls.
+  virtual bool Tend() = 0;
   // Lists one directory, no other I/O.
   virtual StoreStats GetStats() = 0;
 };

@@ -32,6 +32,7 @@ class MemStore final : public Store {
   }
   Status DropRange(ColumnFamily cf, std::string_view lower, std::string_view upper) override;
   Status Flush() override;
+  bool Tend() override { return false; }
   Status FlushFamily(
       ColumnFamily cf) override;  // also makes durable what is logged, as RocksDB does
   uint64_t ApproximateBytes(ColumnFamily cf, std::string_view lower,
