@@ -73,23 +73,49 @@ void KeepFrom(uint64_t from, uint64_t chunk, ChunkBits* bits) {
 
 }  // namespace
 
-Status EngineImpl::Sample(const FactKey& key, uint64_t count, bool distinct,
-                          std::vector<uint64_t>* uids, Ticket* ticket) {
+Status EngineImpl::Sample(const FactKey& key, uint64_t count, bool distinct, Members* members,
+                          Ticket* ticket) {
   std::mt19937_64 random(environment_.random->Next());
-  const Result<uint64_t> members = Cardinality(key, {}, ticket);
-  if (!members) return members.error();
-  if (*members == 0 || count == 0) return Status();
+  const Result<uint64_t> all = Cardinality(key, {}, ticket);
+  if (!all) return all.error();
+  if (*all == 0 || count == 0) return Status();
+  const Result<uint64_t> texts = CountTexts(key, ticket);
+  if (!texts) return texts.error();
+  const uint64_t uids = *all - std::min(*texts, *all);
   std::vector<uint64_t> ranks;
   if (distinct) {
-    count = std::min(count, *members);
-    ranks = DistinctRanks(*members, count, &random);
+    count = std::min(count, *all);
+    ranks = DistinctRanks(*all, count, &random);
   } else {
-    std::uniform_int_distribution<uint64_t> any(0, *members - 1);
+    std::uniform_int_distribution<uint64_t> any(0, *all - 1);
     while (ranks.size() < count) ranks.push_back(any(random));
     std::sort(ranks.begin(), ranks.end());
   }
+  // Texts come behind the uids.
+  const auto first_text = std::lower_bound(ranks.begin(), ranks.end(), uids);
+  std::vector<uint64_t> text_ranks(first_text, ranks.end());
+  ranks.erase(first_text, ranks.end());
+  for (uint64_t& rank : text_ranks) rank -= uids;
+  const auto uids_before = static_cast<std::ptrdiff_t>(members->uids.size());
+  const auto texts_before = static_cast<std::ptrdiff_t>(members->texts.size());
+  if (!ranks.empty()) {
+    const Status status = SampleUids(key, ranks, uids, distinct, &members->uids, ticket);
+    if (!status.ok()) return status;
+  }
+  if (!text_ranks.empty()) {
+    const Status status = SampleTexts(key, text_ranks, distinct, &members->texts, ticket);
+    if (!status.ok()) return status;
+  }
+  std::shuffle(members->uids.begin() + uids_before, members->uids.end(), random);
+  std::shuffle(members->texts.begin() + texts_before, members->texts.end(), random);
+  return Status();
+}
+
+// The members that have so many others below them, of a set that had `members` uids.
+Status EngineImpl::SampleUids(const FactKey& key, std::span<const uint64_t> ranks, uint64_t members,
+                              bool distinct, std::vector<uint64_t>* uids, Ticket* ticket) {
   const size_t before = uids->size();
-  if (count > *members / kWalkShare) {
+  if (ranks.size() > members / kWalkShare) {
     // What is removed while this walks shortens it; the last members then stand in.
     std::vector<uint64_t> page;
     std::optional<uint64_t> from = 0;
@@ -104,48 +130,58 @@ Status EngineImpl::Sample(const FactKey& key, uint64_t count, bool distinct,
       base += page.size();
       from = *scanned;
     }
-  } else {
-    for (const uint64_t rank : ranks) {
-      uint64_t uid = 0;
-      bool found = false;
-      const Status status = ReadSet(
-          key, ticket,
-          [&](const FactSet& set) -> std::optional<uint64_t> {
-            if (set.empty()) return std::nullopt;
-            return Select(set, std::min(rank, set.cardinality() - 1)).absent_chunk;
-          },
-          [&](const SetView& view) {
-            if (view.set == nullptr || view.set->set.empty()) return Status();
-            uid = Select(view.set->set, std::min(rank, view.set->set.cardinality() - 1)).uid;
-            found = true;
-            return Status();
-          });
-      if (!status.ok()) return status;
-      if (found && (!distinct || uids->size() == before || uids->back() != uid))
-        uids->push_back(uid);
-    }
+    return Status();
   }
-  std::shuffle(uids->begin() + static_cast<std::ptrdiff_t>(before), uids->end(), random);
+  for (const uint64_t rank : ranks) {
+    uint64_t uid = 0;
+    bool found = false;
+    const Status status = ReadSet(
+        key, ticket,
+        [&](const FactSet& set) -> std::optional<uint64_t> {
+          if (set.empty()) return std::nullopt;
+          return Select(set, std::min(rank, set.cardinality() - 1)).absent_chunk;
+        },
+        [&](const SetView& view) {
+          if (view.set == nullptr || view.set->set.empty()) return Status();
+          uid = Select(view.set->set, std::min(rank, view.set->set.cardinality() - 1)).uid;
+          found = true;
+          return Status();
+        });
+    if (!status.ok()) return status;
+    if (found && (!distinct || uids->size() == before || uids->back() != uid)) uids->push_back(uid);
+  }
   return Status();
 }
 
-Status EngineImpl::TakeRandom(const FactKey& key, uint64_t count, std::vector<uint64_t>* uids,
+Status EngineImpl::TakeRandom(const FactKey& key, uint64_t count, Members* members,
                               const WriteOptions& options, Ticket* ticket) {
   const uint64_t seed = environment_.random->Next();
   std::vector<uint64_t> taken;
+  std::vector<std::string> texts;
   Ticket own;
   const auto decide = [&](const WritePath::Current& now,
                           WritePath::Change* change) -> std::optional<uint64_t> {
     taken.clear();
-    if (now.set == nullptr || count == 0) return std::nullopt;
-    const uint64_t members = now.set->cardinality();
+    texts.clear();
+    const TextSet* held =
+        now.plain != nullptr && now.plain->has_texts() ? now.plain->texts.get() : nullptr;
+    const uint64_t uids = now.set != nullptr ? now.set->cardinality() : 0;
+    const uint64_t all = uids + (held != nullptr ? held->cardinality() : 0);
+    if (all == 0 || count == 0) return std::nullopt;
     std::mt19937_64 random(seed);
-    const std::vector<uint64_t> ranks = DistinctRanks(members, std::min(count, members), &random);
-    if (ranks.size() > members / kWalkShare) {
+    std::vector<uint64_t> ranks = DistinctRanks(all, std::min(count, all), &random);
+    const auto first_text = std::lower_bound(ranks.begin(), ranks.end(), uids);
+    if (first_text != ranks.end()) {
+      std::vector<uint64_t> text_ranks(first_text, ranks.end());
+      for (uint64_t& rank : text_ranks) rank -= uids;
+      held->At(text_ranks, &texts);
+    }
+    ranks.erase(first_text, ranks.end());
+    if (ranks.size() > uids / kWalkShare) {
       if (const auto chunk = now.set->FirstAbsent({})) return chunk;
-      std::vector<uint64_t> all;
-      static_cast<void>(now.set->Collect(0, members, &all));
-      for (const uint64_t rank : ranks) taken.push_back(all[rank]);
+      std::vector<uint64_t> page;
+      static_cast<void>(now.set->Collect(0, uids, &page));
+      for (const uint64_t rank : ranks) taken.push_back(page[rank]);
     } else {
       for (const uint64_t rank : ranks) {
         const Selected selected = Select(*now.set, rank);
@@ -154,13 +190,17 @@ Status EngineImpl::TakeRandom(const FactKey& key, uint64_t count, std::vector<ui
       }
     }
     change->removed = taken;
+    change->removed_texts = texts;
     return std::nullopt;
   };
   Status status = write_path_.ChangeSet(key, options.busy_timeout_ms, &own, decide);
   if (!status.ok()) return status;
   std::mt19937_64 random(seed);
   std::shuffle(taken.begin(), taken.end(), random);
-  uids->insert(uids->end(), taken.begin(), taken.end());
+  std::shuffle(texts.begin(), texts.end(), random);
+  members->uids.insert(members->uids.end(), taken.begin(), taken.end());
+  members->texts.insert(members->texts.end(), std::make_move_iterator(texts.begin()),
+                        std::make_move_iterator(texts.end()));
   return Finish(options, own, ticket);
 }
 
@@ -333,14 +373,27 @@ Result<uint64_t> EngineImpl::StoreCombined(SetOp op, std::span<const FactKey> so
     from = *next;
   }
   writer.Finish();
-  const uint64_t members = result.cardinality();
+  auto texts = std::make_unique<TextSet>(state_.catalog.text_seed());
+  std::vector<std::string> page;
+  from = 0;
+  while (from) {
+    page.clear();
+    auto next = CombineTexts(op, sources, *from, SIZE_MAX, &page, ticket);
+    if (!next) return Fail(next.error());
+    for (const std::string& text : page) TALLY_ASSERT(texts->Add(text));
+    from = *next;
+  }
+  const uint64_t members = result.cardinality() + texts->cardinality();
   Ticket own;
   if (target.etype.empty()) {
-    const Status status =
-        write_path_.PlainReplace(target.eid, kPlainSetMetric, std::move(result), 0, std::move(list),
-                                 options.busy_timeout_ms, &own);
+    const Status status = write_path_.PlainReplace(
+        target.eid, kPlainSetMetric, {std::move(result), std::move(list), 0, std::move(texts)},
+        options.busy_timeout_ms, &own);
     if (!status.ok()) return Fail(status);
   } else {
+    if (!texts->empty()) {
+      return Fail(StatusCode::kInvalidArgument, "the result has a member that is no uid");
+    }
     const auto replaced = ReplaceAtOnce(target, std::move(result), {}, Others::kRemove, labels,
                                         options.busy_timeout_ms, &own);
     if (!replaced) return Fail(replaced.error());

@@ -221,8 +221,9 @@ Result<uint64_t> EngineImpl::StoreBits(BitOp op, std::span<const BitSource> sour
   Status status;
   if (plain) {
     writer.Finish();
-    status = write_path_.PlainReplace(target.eid, kPlainBitsMetric, std::move(set), bytes,
-                                      std::move(list), options.busy_timeout_ms, &own);
+    status = write_path_.PlainReplace(target.eid, kPlainBitsMetric,
+                                      {std::move(set), std::move(list), bytes, nullptr},
+                                      options.busy_timeout_ms, &own);
   } else {
     const auto last = set.LastIn({});
     if (last && *last > range.last - range.first) {

@@ -76,6 +76,10 @@ Result<uint64_t> EngineImpl::Cardinality(const FactKey& key, UidRange range, Tic
         } else if (view.set != nullptr) {
           count = view.set->set.CardinalityIn(range);
         }
+        const bool all = range.first == 0 && range.last == UINT64_MAX;
+        if (all && view.plain != nullptr && view.plain->has_texts()) {
+          count += view.plain->texts->cardinality();
+        }
         return Status();
       });
   if (!status.ok()) return Fail(status);

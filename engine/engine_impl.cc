@@ -374,6 +374,7 @@ Status EngineImpl::ListEntity(Shard& shard, Entity* entity, bool with_chunks,
     if (listed.plain == PlainType::kSet) listed.metric = kPlainSetMetric;
     if (listed.plain == PlainType::kBits) listed.metric = kPlainBitsMetric;
     for (const MetricSet& set : entity->sets()) listed.cardinality += set.set.cardinality();
+    if (entity->plain()->has_texts()) listed.cardinality += entity->plain()->texts->cardinality();
     out->push_back(std::move(listed));
     return Status();
   }

@@ -34,6 +34,9 @@ class EngineImpl final : public Engine {
   Result<uint64_t> Cardinality(const FactKey& key, UidRange range, Ticket* ticket) override;
   Result<std::optional<uint64_t>> Scan(const FactKey& key, uint64_t from, size_t limit,
                                        std::vector<uint64_t>* uids, Ticket* ticket) override;
+  Result<std::optional<uint64_t>> ScanTexts(const FactKey& key, uint64_t from, size_t limit,
+                                            std::vector<std::string>* texts,
+                                            Ticket* ticket) override;
   Result<std::string> ReadBits(const FactKey& key, uint64_t first, size_t bytes,
                                Ticket* ticket) override;
   Result<std::optional<uint64_t>> Last(const FactKey& key, UidRange range, Ticket* ticket) override;
@@ -51,13 +54,17 @@ class EngineImpl final : public Engine {
   Result<uint64_t> StoreBits(BitOp op, std::span<const BitSource> sources, const FactKey& target,
                              UidRange range, SetLabels labels, const WriteOptions& options,
                              Ticket* ticket) override;
-  Status Sample(const FactKey& key, uint64_t count, bool distinct, std::vector<uint64_t>* uids,
+  Status Sample(const FactKey& key, uint64_t count, bool distinct, Members* members,
                 Ticket* ticket) override;
-  Status TakeRandom(const FactKey& key, uint64_t count, std::vector<uint64_t>* uids,
+  Status TakeRandom(const FactKey& key, uint64_t count, Members* members,
                     const WriteOptions& options, Ticket* ticket) override;
   Result<std::optional<uint64_t>> Combine(SetOp op, std::span<const FactKey> sources, uint64_t from,
                                           size_t limit, std::vector<uint64_t>* uids,
                                           Ticket* ticket) override;
+  Result<std::optional<uint64_t>> CombineTexts(SetOp op, std::span<const FactKey> sources,
+                                               uint64_t from, size_t limit,
+                                               std::vector<std::string>* texts,
+                                               Ticket* ticket) override;
   Result<uint64_t> StoreCombined(SetOp op, std::span<const FactKey> sources, const FactKey& target,
                                  SetLabels labels, const WriteOptions& options,
                                  Ticket* ticket) override;
@@ -118,6 +125,19 @@ class EngineImpl final : public Engine {
   Result<std::optional<uint64_t>> CombinePage(SetOp op, std::span<const FactKey> sources,
                                               uint64_t from, std::vector<uint64_t>* uids,
                                               Ticket* ticket);
+  // Texts of a plain set and those of a set operation (engine_texts.cc).
+  Result<uint64_t> CountTexts(const FactKey& key, Ticket* ticket);
+  Result<std::optional<uint64_t>> ReadTexts(const FactKey& key, uint64_t from, size_t limit,
+                                            std::vector<TextSet::Found>* found, Ticket* ticket);
+  Status FilterTexts(const FactKey& key, bool members, std::vector<TextSet::Found>* found,
+                     Ticket* ticket);
+  Result<std::optional<uint64_t>> CombineTextPage(SetOp op, std::span<const FactKey> sources,
+                                                  uint64_t from, std::vector<std::string>* texts,
+                                                  Ticket* ticket);
+  Status SampleUids(const FactKey& key, std::span<const uint64_t> ranks, uint64_t members,
+                    bool distinct, std::vector<uint64_t>* uids, Ticket* ticket);
+  Status SampleTexts(const FactKey& key, std::span<const uint64_t> ranks, bool distinct,
+                     std::vector<std::string>* texts, Ticket* ticket);
   // A copy of a fact set, read by pages (engine_transfer.cc).
   Status CopySet(const FactKey& key, FactSet* copy, Ticket* ticket);
   // The members of target within range become those given, each plus range.first, or (kKeep, with

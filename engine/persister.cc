@@ -132,7 +132,11 @@ bool Persister::EncodeImage(Shard& shard, Entity& entity, StoreBatch* logged,
   };
   std::vector<Pending> pending(entity.set_count());
   PlainState* const value = entity.plain();
+  TextSet* const texts = value != nullptr ? value->texts.get() : nullptr;
+  Pending pending_texts;
+  if (texts != nullptr) texts->TakePending(&pending_texts.changed, &pending_texts.stale);
   bool one_key = value == nullptr || value->orphan_chunks.empty();
+  one_key = one_key && pending_texts.changed.empty() && pending_texts.stale.empty();
   for (size_t i = 0; i < entity.set_count(); ++i) {
     entity.set(i).set.TakePending(&pending[i].changed, &pending[i].stale);
     one_key = one_key && pending[i].changed.empty() && pending[i].stale.empty();
@@ -152,6 +156,25 @@ bool Persister::EncodeImage(Shard& shard, Entity& entity, StoreBatch* logged,
   }
   std::vector<std::string> headers(entity.set_count());
   std::string bytes;
+  const auto put_chunk = [&](const std::string& stored_key) {
+    batch->Put(ColumnFamily::kSnapshots, stored_key,
+               EncodeChunkRecord(stored_key, image.sequence, bytes));
+  };
+  std::string text_header;
+  for (const uint64_t page : pending_texts.stale) {
+    batch->Delete(ColumnFamily::kSnapshots, chunk_key(kTextMetric, page));
+  }
+  for (const uint64_t page : pending_texts.changed) {
+    bytes.clear();
+    texts->EncodePage(page, &bytes);
+    put_chunk(chunk_key(kTextMetric, page));
+  }
+  if (texts != nullptr && texts->empty()) {
+    value->texts.reset();
+  } else if (texts != nullptr) {
+    texts->EncodeHeader(&text_header);
+    image.texts = text_header;
+  }
   for (size_t i = 0; i < entity.set_count(); ++i) {
     MetricSet& set = entity.set(i);
     for (const uint64_t chunk : pending[i].stale) {
@@ -162,9 +185,7 @@ bool Persister::EncodeImage(Shard& shard, Entity& entity, StoreBatch* logged,
     for (const uint64_t chunk : pending[i].changed) {
       bytes.clear();
       set.set.EncodeChunk(chunk, &bytes);
-      const std::string stored_key = chunk_key(set.metric, chunk);
-      batch->Put(ColumnFamily::kSnapshots, stored_key,
-                 EncodeChunkRecord(stored_key, image.sequence, bytes));
+      put_chunk(chunk_key(set.metric, chunk));
     }
     image.sets.push_back(
         EntityImage::Set{state_->catalog.metric(set.metric), set.labels(), headers[i]});

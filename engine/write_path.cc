@@ -2,6 +2,7 @@
 
 #include "engine/base/assert.h"
 #include "engine/counts/fold.h"
+#include "engine/facts/text_list.h"
 #include "engine/plain_string.h"
 
 #include <algorithm>
@@ -44,6 +45,15 @@ Status CheckFactKey(const FactKey& key) {
     return Invalid("a metric is 1 to 64 of A-Z a-z 0-9 _ -");
   }
   return CheckEntityKey(key.entity());
+}
+
+Status CheckText(const FactKey& key, std::string_view text) {
+  if (!key.etype.empty() || key.metric != kPlainSetMetric) {
+    return Invalid("only plain sets have members that are no numbers");
+  }
+  if (text.size() > kPlainValueBytesMax) return Invalid("a member is at most 512 MB");
+  if (CanonicalNumber(text)) return Invalid("a member that is a number is a uid");
+  return Status();
 }
 
 WritePath::WritePath(EngineState* state, Committer* committer, EntityLoader* loader, Replay* replay,
@@ -151,6 +161,9 @@ Status WritePath::Prepare(const FactOp& op, const Prepared* before, Prepared* pr
   const bool bits = op.key.etype.empty() && op.key.metric == kPlainBitsMetric;
   if (bits && op.uid > kPlainBitMax) return Invalid("a plain bitmap has bits 0 to 4294967295");
   TALLY_ASSERT(op.labels.any < 16 && op.labels.first < 16);
+  if (op.is_text) {
+    if (Status s = CheckText(op.key, op.text); !s.ok()) return s;
+  }
   if (same_names) {
     prepared->etype = before->etype;
     prepared->metric = before->metric;
@@ -348,6 +361,7 @@ WritePath::Need WritePath::ApplyOne(Located& at, const FactOp& op, uint8_t metri
       outcome->error = StatusCode::kWrongType;
       return Need::Done();
     }
+    if (op.is_text) return ApplyToText(at, op, outcome, ticket);
   }
   if (!metric_known) {  // a name that became known while the entity was loaded
     const auto found = state_->catalog.FindMetric(op.key.metric);
@@ -367,6 +381,9 @@ WritePath::Need WritePath::ApplyOne(Located& at, const FactOp& op, uint8_t metri
   outcome->after = after;
   outcome->cardinality = set != nullptr ? set->set.cardinality() : 0;
   if (before == after) {
+    if (plain && at.entity != nullptr && metric_known && metric == kSetMetric) {
+      outcome->cardinality = PlainMembers(*at.entity);
+    }
     // SETBIT k 100 0 makes a bitmap of 13 bytes: a change of length is a change.
     if (plain && writes && op.key.metric == kPlainBitsMetric) {
       const uint64_t bytes = op.uid / 8 + 1;
@@ -395,6 +412,7 @@ WritePath::Need WritePath::ApplyOne(Located& at, const FactOp& op, uint8_t metri
   changed.ForgetIfEmpty();
   outcome->cardinality = changed.set.cardinality();
   if (plain) {
+    if (metric == kSetMetric) outcome->cardinality = PlainMembers(entity);
     NotePlainFlip(entity, metric, op.uid);
     if (entity.plain()->type == PlainType::kNone) SetExpiry(at.shard, entity, 0);
   }
@@ -406,6 +424,38 @@ WritePath::Need WritePath::ApplyOne(Located& at, const FactOp& op, uint8_t metri
   event.uid = op.uid;
   event.delta = after ? 1 : -1;
   Push(at, event, ticket);
+  return Need::Done();
+}
+
+WritePath::Need WritePath::ApplyToText(Located& at, const FactOp& op, FactOutcome* outcome,
+                                       Ticket* ticket) {
+  const bool before = at.entity != nullptr && at.entity->plain() != nullptr &&
+                      at.entity->plain()->texts != nullptr &&
+                      at.entity->plain()->texts->Contains(op.text);
+  const bool after = op.kind == FactOpKind::kHas      ? before
+                     : op.kind == FactOpKind::kToggle ? !before
+                                                      : op.kind == FactOpKind::kSet;
+  outcome->before = before;
+  outcome->after = after;
+  if (before != after) {
+    Entity& entity = Create(at, kNoSlot);
+    TextSet& texts = MakeTexts(state_->catalog, entity);
+    TALLY_ASSERT(after ? texts.Add(op.text) : texts.Remove(op.text));
+    NotePlainFlip(entity, kSetMetric, 0);
+    if (entity.plain()->type == PlainType::kNone) SetExpiry(at.shard, entity, 0);
+    MembersChange change;
+    (after ? change.added : change.removed).push_back(op.text);
+    Event event;
+    event.kind = EventKind::kMembersChange;
+    event.metric = kSetMetric;
+    event.delta = after ? 1 : -1;
+    event.payload = new std::string;
+    EncodeMembersChange(change, event.payload);
+    Push(at, event, ticket);
+  } else {
+    NoteRead(at, ticket);
+  }
+  outcome->cardinality = at.entity != nullptr ? PlainMembers(*at.entity) : 0;
   return Need::Done();
 }
 

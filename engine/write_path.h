@@ -48,9 +48,10 @@ class WritePath {
     const PlainState* plain;  // of a plain key that lives; null otherwise
   };
   struct Change {
-    std::vector<uint64_t> added, removed;  // ascending; none of added is a member, all of removed
-    uint64_t bits_bytes = 0;               // a plain bitmap is at least so long afterwards
-    std::optional<std::string> value;      // instead of all that: what a plain string becomes
+    std::vector<uint64_t> added, removed;    // ascending; none of added is a member, all of removed
+    uint64_t bits_bytes = 0;                 // a plain bitmap is at least so long afterwards
+    std::vector<std::string> removed_texts;  // of a plain set, all members of it
+    std::optional<std::string> value;        // instead of all that: what a plain string becomes
     SetLabels labels;
   };
   // Names a chunk that it needs, or fills *change and answers nullopt. May be called several times.
@@ -61,10 +62,15 @@ class WritePath {
                    const Decide& decide);
   // The plain key becomes a set (metric "set") or a bitmap of so many bytes (metric "bits"),
   // whatever it was, without expiry; with no member or no byte it is deleted. `list` holds the
-  // members of `set` as a chunk list.
-  Status PlainReplace(std::string_view key, std::string_view metric, FactSet set,
-                      uint64_t bits_bytes, std::string list, int32_t busy_timeout_ms,
-                      Ticket* ticket);
+  // members of `set` as a chunk list; `texts` (null: none) the further members of a plain set.
+  struct PlainContent {
+    FactSet set;
+    std::string list;
+    uint64_t bits_bytes = 0;
+    std::unique_ptr<TextSet> texts;
+  };
+  Status PlainReplace(std::string_view key, std::string_view metric, PlainContent content,
+                      int32_t busy_timeout_ms, Ticket* ticket);
 
   // ---- Large changes, prepared without the shard's mutex (write_path_swap.cc)
 
@@ -153,6 +159,7 @@ class WritePath {
   void ApplyGroup(PreparedSpan group, int32_t busy_timeout_ms, Ticket* ticket);
   Need ApplyOne(Located& at, const FactOp& op, uint8_t metric, bool metric_known,
                 FactOutcome* outcome, Ticket* ticket);
+  Need ApplyToText(Located& at, const FactOp& op, FactOutcome* outcome, Ticket* ticket);
   Need ApplyToString(Located& at, const FactOp& op, FactOutcome* outcome, Ticket* ticket);
   Status Satisfy(Located& at, const Need& need, int32_t busy_timeout_ms);
 
@@ -174,5 +181,6 @@ class WritePath {
 // Limits of keys, with the message that names what is wrong.
 Status CheckEntityKey(const EntityKey& key);
 Status CheckFactKey(const FactKey& key);
+Status CheckText(const FactKey& key, std::string_view text);
 
 }  // namespace tallystick

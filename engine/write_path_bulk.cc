@@ -2,6 +2,7 @@
 #include "engine/base/assert.h"
 #include "engine/counts/fold.h"
 #include "engine/facts/chunk_list.h"
+#include "engine/facts/text_list.h"
 #include "engine/plain_string.h"
 #include "engine/write_path.h"
 
@@ -26,6 +27,20 @@ Event EventOf(const WritePath::Change& change, uint8_t metric) {
   event.label_first = change.labels.first;
   event.delta =
       static_cast<int64_t>(change.added.size()) - static_cast<int64_t>(change.removed.size());
+  if (!change.removed_texts.empty()) {
+    event.kind = EventKind::kMembersChange;
+    event.delta -= static_cast<int64_t>(change.removed_texts.size());
+    std::string uids;
+    if (!change.added.empty() || !change.removed.empty()) {
+      EncodeChange(change.added, change.removed, &uids);
+    }
+    MembersChange members;
+    members.uids = uids;
+    members.removed.assign(change.removed_texts.begin(), change.removed_texts.end());
+    event.payload = new std::string;
+    EncodeMembersChange(members, event.payload);
+    return event;
+  }
   const bool single = change.added.size() + change.removed.size() == 1;
   const uint64_t uid = change.added.empty() ? (single ? change.removed[0] : 0) : change.added[0];
   if (single && change.bits_bytes <= uid / 8 + 1) {
@@ -93,7 +108,7 @@ Status WritePath::ChangeSet(const FactKey& key, int32_t busy_timeout_ms, Ticket*
     }
     const bool grows = plain_key && *metric == kBitsMetric && change.bits_bytes > 0 &&
                        (now.plain == nullptr || now.plain->bits_bytes < change.bits_bytes);
-    if (change.added.empty() && change.removed.empty()) {
+    if (change.added.empty() && change.removed.empty() && change.removed_texts.empty()) {
       if (!grows) {
         NoteRead(at, ticket);
         return Need::Done();
@@ -112,6 +127,9 @@ Status WritePath::ChangeSet(const FactKey& key, int32_t busy_timeout_ms, Ticket*
     MetricSet& changed = entity.SetFor(*metric);
     for (const uint64_t uid : change.added) TALLY_ASSERT(changed.set.Add(uid));
     for (const uint64_t uid : change.removed) TALLY_ASSERT(changed.set.Remove(uid));
+    for (const std::string& text : change.removed_texts) {
+      TALLY_ASSERT(plain_key && entity.plain()->texts->Remove(text));
+    }
     changed.JoinLabels(change.labels);
     changed.ForgetIfEmpty();
     if (plain_key) {
@@ -131,12 +149,13 @@ Status WritePath::ChangeSet(const FactKey& key, int32_t busy_timeout_ms, Ticket*
   return status.ok() ? refused : status;
 }
 
-Status WritePath::PlainReplace(std::string_view key, std::string_view metric, FactSet set,
-                               uint64_t bits_bytes, std::string list, int32_t busy_timeout_ms,
-                               Ticket* ticket) {
+Status WritePath::PlainReplace(std::string_view key, std::string_view metric, PlainContent content,
+                               int32_t busy_timeout_ms, Ticket* ticket) {
   if (Status s = CheckFactKey({metric, "", key}); !s.ok()) return s;
   const uint8_t number = metric == kPlainBitsMetric ? kBitsMetric : kSetMetric;
-  const bool nothing = number == kBitsMetric ? bits_bytes == 0 : set.empty();
+  const bool has_texts = content.texts != nullptr && !content.texts->empty();
+  const bool nothing =
+      number == kBitsMetric ? content.bits_bytes == 0 : content.set.empty() && !has_texts;
   if (nothing) {
     const Result<bool> deleted = PlainDelete(key, busy_timeout_ms, ticket);
     return deleted ? Status() : deleted.error();
@@ -145,13 +164,19 @@ Status WritePath::PlainReplace(std::string_view key, std::string_view metric, Fa
     if (!committer_->HasRoom(at.shard)) return Need::Room();
     ExpireIfDue(at, NowMs());
     Entity& entity = Create(at, kNoSlot);
-    BecomePlainSet(entity, number, std::move(set), bits_bytes);
-    SetExpiry(at.shard, entity, 0);
     Event event;
-    event.kind = EventKind::kPlainReplace;
+    event.kind = has_texts ? EventKind::kPlainMembers : EventKind::kPlainReplace;
     event.metric = number;
-    event.uid = bits_bytes;
-    event.payload = new std::string(std::move(list));
+    event.uid = content.bits_bytes;
+    event.payload = new std::string;
+    if (has_texts) {
+      EncodeMembers(content.list, *content.texts, event.payload);
+    } else {
+      *event.payload = std::move(content.list);
+    }
+    BecomePlainSet(entity, number, std::move(content.set), content.bits_bytes,
+                   std::move(content.texts));
+    SetExpiry(at.shard, entity, 0);
     Push(at, event, ticket);
     return Need::Done();
   });

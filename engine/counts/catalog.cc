@@ -40,6 +40,7 @@ Catalog::Catalog(Schema schema, uint64_t placement_seed)
       etype_by_id_(kEntityTypesMax + 1) {
   TALLY_ASSERT(AddMetric(kPlainSetMetric) == kSetMetric);
   TALLY_ASSERT(AddMetric(kPlainBitsMetric) == kBitsMetric);
+  TALLY_ASSERT(AddMetric(kTextMetricName) == kTextMetric);
   // Metrics and slots of the schema come before any entity type, so that a type's tables are
   // complete when it is added: a metric that is named later has no slot anywhere.
   for (const EntityTypeSpec& type : schema_.spec().types) {
@@ -52,6 +53,10 @@ Catalog::Catalog(Schema schema, uint64_t placement_seed)
 }
 
 Catalog::~Catalog() = default;
+
+uint64_t Catalog::TextSeed(uint64_t placement_seed) {
+  return Hash64(kTextMetricName, placement_seed);
+}
 
 const EtypeInfo* Catalog::FindEtype(std::string_view name) const {
   const NameEntry* entry = etypes_.Find(name);

@@ -23,6 +23,8 @@ inline constexpr uint8_t kNoSlot = 0xff;
 inline constexpr uint16_t kPlainEtype = 0;
 inline constexpr uint8_t kSetMetric = 0;   // kPlainSetMetric
 inline constexpr uint8_t kBitsMetric = 1;  // kPlainBitsMetric
+inline constexpr uint8_t kTextMetric = 2;  // names the pages of a plain set's texts in the store
+inline constexpr std::string_view kTextMetricName = "text";
 
 struct EtypeInfo {
   uint16_t id = 0;
@@ -43,6 +45,9 @@ class Catalog {
   ~Catalog();
 
   const Schema& schema() const { return schema_; }
+  // Of every TextSet of the database.
+  uint64_t text_seed() const { return TextSeed(placement_seed_); }
+  static uint64_t TextSeed(uint64_t placement_seed);
 
   // nullptr when it was never added.
   const EtypeInfo* FindEtype(std::string_view name) const;

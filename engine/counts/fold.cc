@@ -133,6 +133,11 @@ void DropSets(Entity& entity, PlainState& plain) {
     for (const uint64_t chunk : stale) plain.orphan_chunks.emplace_back(s.metric, chunk);
   }
   entity.ClearSets();
+  if (plain.texts == nullptr) return;
+  std::vector<uint64_t> pages;
+  plain.texts->StoredPages(&pages);
+  for (const uint64_t page : pages) plain.orphan_chunks.emplace_back(kTextMetric, page);
+  plain.texts.reset();
 }
 
 }  // namespace
@@ -145,7 +150,7 @@ void NotePlainFlip(Entity& entity, uint8_t metric, uint64_t uid) {
     return;
   }
   const MetricSet* set = entity.FindSet(metric);
-  if (set != nullptr && !set->set.empty()) {
+  if ((set != nullptr && !set->set.empty()) || plain.has_texts()) {
     plain.type = PlainType::kSet;
   } else {
     plain.type = PlainType::kNone;
@@ -162,8 +167,23 @@ void BecomePlainString(Entity& entity, std::string_view value, uint64_t expire_a
   plain.bits_bytes = 0;
 }
 
-void BecomePlainSet(Entity& entity, uint8_t metric, FactSet set, uint64_t bits_bytes) {
-  TALLY_ASSERT(metric == kBitsMetric ? bits_bytes > 0 : !set.empty());
+uint64_t PlainMembers(const Entity& entity) {
+  const MetricSet* set = entity.FindSet(kSetMetric);
+  const PlainState* plain = entity.plain();
+  return (set != nullptr ? set->set.cardinality() : 0) +
+         (plain != nullptr && plain->has_texts() ? plain->texts->cardinality() : 0);
+}
+
+TextSet& MakeTexts(const Catalog& catalog, Entity& entity) {
+  PlainState& plain = entity.MakePlain();
+  if (plain.texts == nullptr) plain.texts = std::make_unique<TextSet>(catalog.text_seed());
+  return *plain.texts;
+}
+
+void BecomePlainSet(Entity& entity, uint8_t metric, FactSet set, uint64_t bits_bytes,
+                    std::unique_ptr<TextSet> texts) {
+  const bool has_texts = texts != nullptr && !texts->empty();
+  TALLY_ASSERT(metric == kBitsMetric ? bits_bytes > 0 && !has_texts : !set.empty() || has_texts);
   PlainState& plain = entity.MakePlain();
   DropSets(entity, plain);
   plain.type = metric == kBitsMetric ? PlainType::kBits : PlainType::kSet;
@@ -171,6 +191,7 @@ void BecomePlainSet(Entity& entity, uint8_t metric, FactSet set, uint64_t bits_b
   plain.expire_at_ms = 0;
   plain.bits_bytes = bits_bytes;
   if (!set.empty()) entity.SetFor(metric).set = std::move(set);
+  if (has_texts) plain.texts = std::move(texts);
 }
 
 void BecomeNothing(Entity& entity) {

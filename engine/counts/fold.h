@@ -50,12 +50,16 @@ void OpenAllSlots(const EtypeInfo& etype, Entity& entity);
 CountRecord RecordOf(const EtypeInfo& etype, const Entity& entity, uint64_t quiet);
 
 // ---- Facts, shared by the live path and replay. -------------------------------------------------
-// After a member of a plain set or bitmap flipped: the key has that type now, or (an empty set) is
-// gone.
+// After a member of a plain set (of any kind) or bitmap flipped: the key has that type now, or (an
+// empty set) is gone.
 void NotePlainFlip(Entity& entity, uint8_t metric, uint64_t uid);
 void BecomePlainString(Entity& entity, std::string_view value, uint64_t expire_at_ms);
-// A bitmap (metric kBitsMetric) has a length of at least 1, a set (kSetMetric) a member.
-void BecomePlainSet(Entity& entity, uint8_t metric, FactSet set, uint64_t bits_bytes);
+// A bitmap (metric kBitsMetric) has a length of at least 1, a set (kSetMetric) a member: in `set`
+// or in `texts`, which may be null.
+void BecomePlainSet(Entity& entity, uint8_t metric, FactSet set, uint64_t bits_bytes,
+                    std::unique_ptr<TextSet> texts);
+uint64_t PlainMembers(const Entity& entity);                 // of a plain set, texts included
+TextSet& MakeTexts(const Catalog& catalog, Entity& entity);  // those that are there, or new ones
 void BecomeNothing(Entity& entity);  // plain delete: the orphans of its sets are remembered
 
 }  // namespace tallystick

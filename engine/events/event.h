@@ -30,8 +30,14 @@ enum class EventKind : uint8_t {
   // the plain key becomes the set or bitmap (as metric says) of the members in payload (a chunk
   // list), whatever it was, and no longer expires; uid = length in bytes of a bitmap
   kPlainReplace = 10,
+  // payload: the members, uids and texts, that a plain set gained and lost (EncodeMembersChange);
+  // delta = gained - lost
+  kMembersChange = 11,
+  // the plain key becomes the set of the uids and texts in payload (EncodeMembers), whatever it
+  // was, and no longer expires
+  kPlainMembers = 12,
 };
-inline constexpr uint8_t kEventKindLast = 10;
+inline constexpr uint8_t kEventKindLast = 12;
 
 struct Event {
   EventKind kind = EventKind::kFlip;

@@ -198,6 +198,7 @@ size_t Entity::MemoryBytes() const {
   if (d->plain->value.capacity() >= sizeof(std::string)) {
     bytes += HeapBytes(d->plain->value.capacity() + 1);
   }
+  if (d->plain->texts != nullptr) bytes += d->plain->texts->MemoryBytes();
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/facts/eid.h"
 #include "engine/facts/fact_set.h"
+#include "engine/facts/text_set.h"
 
 #include <tallystick/types.h>
 
@@ -60,6 +61,8 @@ struct PlainState {
   uint64_t indexed_expiry_ms = 0;  // its entry in Shard::expiries; 0: none
   uint64_t bits_bytes = 0;  // length of a bitmap as a string; never shrinks while the key lives
   std::string value;        // of a string
+  std::unique_ptr<TextSet> texts;  // of a set: its members that are no uids; null: none
+  bool has_texts() const { return texts != nullptr && !texts->empty(); }
   // Chunks of sets that this key no longer has: the next image deletes them from the store.
   std::vector<std::pair<uint8_t, uint64_t>> orphan_chunks;  // metric, chunk
 };

@@ -12,27 +12,34 @@ namespace tallystick {
 namespace {
 
 constexpr RecordKind kKind = {"entity image", kEntityImageVersion};
+constexpr uint8_t kPlainSetWithTexts = 4;  // follows the values of PlainType
+static_assert(static_cast<uint8_t>(PlainType::kSet) == 3);
 
 void PutPlain(std::string* out, const EntityImage& image) {
   TALLY_ASSERT(image.plain != PlainType::kNone || image.expire_at_ms == 0);
   TALLY_ASSERT(image.plain == PlainType::kBits || image.plain_bytes == 0);
   TALLY_ASSERT(image.plain == PlainType::kString || image.plain_value.empty());
-  out->push_back(static_cast<char>(image.plain));
+  TALLY_ASSERT(image.plain == PlainType::kSet || image.texts.empty());
+  out->push_back(static_cast<char>(image.texts.empty() ? static_cast<uint8_t>(image.plain)
+                                                       : kPlainSetWithTexts));
   if (image.plain == PlainType::kNone) return;
   PutVarint(out, image.expire_at_ms);
   if (image.plain == PlainType::kBits) PutVarint(out, image.plain_bytes);
   if (image.plain == PlainType::kString) out->append(image.plain_value);
+  out->append(image.texts);
 }
 
 bool ReadPlain(ByteReader* reader, EntityImage* image) {
   uint8_t type = 0;
-  if (!reader->U8(&type) || type > static_cast<uint8_t>(PlainType::kSet)) return false;
-  image->plain = static_cast<PlainType>(type);
+  if (!reader->U8(&type) || type > kPlainSetWithTexts) return false;
+  const bool with_texts = type == kPlainSetWithTexts;
+  image->plain = with_texts ? PlainType::kSet : static_cast<PlainType>(type);
   if (image->plain == PlainType::kNone) return true;
   if (!reader->Varint(&image->expire_at_ms)) return false;
   if (image->plain == PlainType::kBits) return reader->Varint(&image->plain_bytes);
   if (image->plain == PlainType::kString)
     return reader->Raw(reader->remaining(), &image->plain_value);
+  if (with_texts) return reader->Raw(reader->remaining(), &image->texts) && !image->texts.empty();
   return true;
 }
 

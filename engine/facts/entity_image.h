@@ -36,13 +36,15 @@ struct EntityImage {
   uint64_t expire_at_ms = 0;           // plain keys only; 0 never
   uint64_t plain_bytes = 0;            // length of a plain bitmap as a string
   std::string_view plain_value;        // of a plain string
+  std::string_view texts;              // of a plain set with texts: TextSet::EncodeHeader
 };
 
 // Writes sets by metric and counter parts by slot, in ascending order; each name at most once
 // (asserted). Plain fields that the plain type does not have must be zero (asserted).
 std::string EncodeEntityImage(std::string_view key, const EntityImage& image);
 // Takes any bytes. Views point into `value`. kCorruption or kUnsupportedFormat, by name; *image is
-// then of no use. Set headers are handed on unread: FactSet::DecodeHeader validates them.
+// then of no use. Set headers are handed on unread: FactSet::DecodeHeader and
+// TextSet::DecodeHeader validate them.
 Status DecodeEntityImage(std::string_view key, std::string_view value, EntityImage* image);
 
 }  // namespace tallystick

@@ -202,6 +202,10 @@ Status EntityLoader::ReadPieces(const Entity& entity, uint64_t wipe_sequence, Pi
       pieces->facts.plain->expire_at_ms = image.expire_at_ms;
       pieces->facts.plain->bits_bytes = image.plain_bytes;
       pieces->facts.plain->value = std::string(image.plain_value);
+      if (!image.texts.empty() && pieces->image_status.ok()) {
+        pieces->image_status = ReadTexts(entity, image.texts, pieces);
+        if (pieces->image_status.code() == StatusCode::kIoError) return pieces->image_status;
+      }
     }
   }
   if (etype.slots->empty()) return Status();
@@ -220,6 +224,26 @@ Status EntityLoader::ReadPieces(const Entity& entity, uint64_t wipe_sequence, Pi
   } else if (record->sequence > wipe_sequence) {
     pieces->record = *record;
   }
+  return Status();
+}
+
+Status EntityLoader::ReadTexts(const Entity& entity, std::string_view header, Pieces* pieces) {
+  auto texts = std::make_unique<TextSet>(state_->catalog.text_seed());
+  if (!TextSet::DecodeHeader(header, state_->catalog.text_seed(), texts.get())) {
+    return Status::Error(StatusCode::kCorruption, "the directory of its texts is malformed");
+  }
+  std::string value;
+  for (const uint64_t page : texts->PagesToInstall()) {
+    std::string_view image;
+    uint64_t sequence = 0;
+    if (Status s = ReadChunk(entity, kTextMetric, page, &value, &image, &sequence); !s.ok())
+      return s;
+    if (!texts->InstallPage(page, image)) {
+      return Status::Error(StatusCode::kCorruption,
+                           "page " + std::to_string(page) + " of its texts is malformed");
+    }
+  }
+  pieces->facts.plain->texts = std::move(texts);
   return Status();
 }
 

@@ -37,6 +37,7 @@ class EntityLoader {
   struct Pieces;
   Status Load(Shard& shard, Entity* entity) TALLY_REQUIRES(shard.mutex);
   Status ReadPieces(const Entity& entity, uint64_t wipe_sequence, Pieces* pieces);
+  Status ReadTexts(const Entity& entity, std::string_view header, Pieces* pieces);
   Status BuildFacts(const Entity& entity, uint64_t wipe_sequence, Pieces* pieces);
   Status ApplyTail(const Entity& entity, const std::vector<TailEvent>& tail, uint64_t after,
                    Pieces* pieces);

@@ -5,6 +5,7 @@
 #include "engine/counts/fold.h"
 #include "engine/events/batch_codec.h"
 #include "engine/facts/chunk_list.h"
+#include "engine/facts/text_list.h"
 
 namespace tallystick {
 namespace {
@@ -37,11 +38,11 @@ Status FlipAll(MetricSet& set, std::string_view chunk_list, bool add, const Tail
   return Contradiction(event, "a bulk change is malformed");
 }
 
-Status BulkChange(const EtypeInfo& etype, const TailEvent& event,
-                  const std::function<Status(MetricSet&, uint64_t)>& fetch_chunk, Entity* entity) {
+Status FlipMany(std::string_view change, const TailEvent& event,
+                const std::function<Status(MetricSet&, uint64_t)>& fetch_chunk, Entity* entity) {
   std::string_view added;
   std::string_view removed;
-  if (!SplitChange(event.payload_view(), &added, &removed)) {
+  if (!SplitChange(change, &added, &removed)) {
     return Contradiction(event, "a bulk change is malformed");
   }
   MetricSet& set = entity->SetFor(event.metric);
@@ -49,6 +50,31 @@ Status BulkChange(const EtypeInfo& etype, const TailEvent& event,
   if (Status s = FlipAll(set, removed, false, event, fetch_chunk); !s.ok()) return s;
   set.JoinLabels({event.label_any, event.label_first});
   set.ForgetIfEmpty();
+  return Status();
+}
+
+Status ChangeMembers(const Catalog& catalog, const TailEvent& event,
+                     const std::function<Status(MetricSet&, uint64_t)>& fetch_chunk,
+                     Entity* entity) {
+  MembersChange change;
+  if (!DecodeMembersChange(event.payload_view(), &change)) {
+    return Contradiction(event, "a change of members is malformed");
+  }
+  if (!change.uids.empty()) {
+    if (Status s = FlipMany(change.uids, event, fetch_chunk, entity); !s.ok()) return s;
+  }
+  TextSet& texts = MakeTexts(catalog, *entity);
+  bool changed = true;
+  for (const std::string_view text : change.added) changed = changed && texts.Add(text);
+  for (const std::string_view text : change.removed) changed = changed && texts.Remove(text);
+  if (!changed) return Contradiction(event, "a member was already so");
+  NotePlainFlip(*entity, kSetMetric, 0);
+  return Status();
+}
+
+Status BulkChange(const EtypeInfo& etype, const TailEvent& event,
+                  const std::function<Status(MetricSet&, uint64_t)>& fetch_chunk, Entity* entity) {
+  if (Status s = FlipMany(event.payload_view(), event, fetch_chunk, entity); !s.ok()) return s;
   if (etype.id == kPlainEtype) {
     NotePlainFlip(*entity, event.metric, event.uid == 0 ? 0 : (event.uid - 1) * 8);
   }
@@ -62,7 +88,8 @@ Status AppendTail(Catalog* catalog, std::span<const JournalEvent> events,
   const auto has_metric = [](const JournalEvent& event) {
     return event.kind == EventKind::kFlip || event.kind == EventKind::kCounter ||
            event.kind == EventKind::kBulkClear || event.kind == EventKind::kBulkChange ||
-           event.kind == EventKind::kPlainReplace;
+           event.kind == EventKind::kPlainReplace || event.kind == EventKind::kMembersChange ||
+           event.kind == EventKind::kPlainMembers;
   };
   std::optional<uint8_t> metric;
   std::string_view metric_name;
@@ -187,7 +214,22 @@ Status ApplyTail(const Catalog& catalog, const EtypeInfo& etype, const std::vect
         const bool valid = SetFromChunkList(event.payload_view(), &set) &&
                            (event.metric == kBitsMetric ? event.uid > 0 : !set.empty());
         if (valid) {
-          BecomePlainSet(entity, event.metric, std::move(set), event.uid);
+          BecomePlainSet(entity, event.metric, std::move(set), event.uid, nullptr);
+        } else {
+          status = Contradiction(event, "the value of a plain key is malformed");
+        }
+        break;
+      }
+      case EventKind::kMembersChange:
+        status = ChangeMembers(catalog, event, fetch_chunk, &entity);
+        break;
+      case EventKind::kPlainMembers: {
+        FactSet set;
+        std::string_view list;
+        auto texts = std::make_unique<TextSet>(catalog.text_seed());
+        if (DecodeMembers(event.payload_view(), &list, texts.get()) &&
+            SetFromChunkList(list, &set) && !texts->empty()) {
+          BecomePlainSet(entity, kSetMetric, std::move(set), 0, std::move(texts));
         } else {
           status = Contradiction(event, "the value of a plain key is malformed");
         }

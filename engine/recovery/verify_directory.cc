@@ -1,6 +1,7 @@
 #include "engine/recovery/verify_directory.h"
 
 #include "engine/base/log.h"
+#include "engine/counts/catalog.h"
 #include "engine/recovery/verify_entity.h"
 #include "engine/recovery/verify_tail.h"
 #include "engine/storage/directory.h"
@@ -122,7 +123,7 @@ Result<VerifyReport> VerifyStore(Store* store, const VerifyProgress& progress) {
   const Result<Schema> schema = Schema::Decode(database->schema);
   if (!schema) return Fail(schema.error());
   VerifyReport report;
-  EntityVerifier verifier(store, &*schema, &report);
+  EntityVerifier verifier(store, &*schema, Catalog::TextSeed(database->placement_seed), &report);
   const uint32_t shards_per_partition = database->shards / database->partitions;
   for (uint32_t partition = 0; partition < database->partitions; ++partition) {
     const Result<VerifyTail> tail = VerifyTail::Read(store, *database, partition);

@@ -2,9 +2,11 @@
 
 #include "engine/base/assert.h"
 #include "engine/base/log.h"
+#include "engine/counts/catalog.h"
 #include "engine/counts/sds_record.h"
 #include "engine/events/batch_codec.h"
 #include "engine/facts/chunk_list.h"
+#include "engine/facts/text_set.h"
 #include "engine/storage/key_codec.h"
 
 #include <algorithm>
@@ -110,24 +112,54 @@ Status EntityVerifier::ReadFacts(const StoredEntity& entity, const VerifyTail& t
   for (const EntityImage::CounterPart& part : image.counter_parts) {
     facts->counter_parts[std::string(part.slot)] = part.value;
   }
+  return image.texts.empty() ? Status() : ReadTexts(entity, image.texts, image.sequence);
+}
+
+Status EntityVerifier::ReadTexts(const StoredEntity& entity, std::string_view header,
+                                 uint64_t image_sequence) {
+  TextSet texts(text_seed_);
+  if (!TextSet::DecodeHeader(header, text_seed_, &texts)) {
+    return Corrupt("its snapshot: the directory of its texts is malformed");
+  }
+  for (const uint64_t page : texts.PagesToInstall()) {
+    const std::string piece = "page " + std::to_string(page) + " of its texts";
+    const std::string metric(kTextMetricName);
+    std::string value;
+    std::string_view image;
+    if (Status s = ReadChunk(entity, metric, page, piece, image_sequence, &value, &image); !s.ok())
+      return s;
+    if (!texts.InstallPage(page, image)) {
+      return Corrupt(piece + " does not hold the texts that its directory says");
+    }
+  }
   return {};
+}
+
+// `piece` names the chunk in messages; *image points into *value.
+Status EntityVerifier::ReadChunk(const StoredEntity& entity, const std::string& metric,
+                                 uint64_t chunk, const std::string& piece, uint64_t image_sequence,
+                                 std::string* value, std::string_view* image) {
+  const std::string key = ChunkStoreKey(entity.shard, entity.etype, entity.eid, metric, chunk);
+  bool found = false;
+  Status got = store_.Get(ColumnFamily::kSnapshots, key, value, &found);
+  if (got.code() == StatusCode::kIoError) return got;
+  if (!got.ok()) return Damage(piece, got);
+  if (!found) return Corrupt(piece + " is missing");
+  uint64_t sequence = 0;
+  if (Status s = OpenChunkRecord(key, *value, &sequence, image); !s.ok()) return Damage(piece, s);
+  return sequence > image_sequence ? Corrupt(piece + " is newer than its directory") : Status();
 }
 
 Status EntityVerifier::ReadChunks(const StoredEntity& entity, const std::string& metric,
                                   uint64_t image_sequence, FactSet* set) {
   while (const std::optional<uint64_t> chunk = set->FirstAbsent({})) {
     const std::string piece = "chunk " + std::to_string(*chunk) + " of " + metric;
-    const std::string key = ChunkStoreKey(entity.shard, entity.etype, entity.eid, metric, *chunk);
     std::string value;
-    bool found = false;
-    Status got = store_.Get(ColumnFamily::kSnapshots, key, &value, &found);
-    if (got.code() == StatusCode::kIoError) return got;
-    if (!got.ok()) return Damage(piece, got);
-    if (!found) return Corrupt(piece + " is missing");
-    uint64_t sequence = 0;
     std::string_view image;
-    if (Status s = OpenChunkRecord(key, value, &sequence, &image); !s.ok()) return Damage(piece, s);
-    if (sequence > image_sequence) return Corrupt(piece + " is newer than its directory");
+    if (Status s = ReadChunk(entity, metric, *chunk, piece, image_sequence, &value, &image);
+        !s.ok()) {
+      return s;
+    }
     if (!set->InstallChunk(*chunk, image)) {
       return Corrupt(piece + " does not hold the members that its directory says");
     }
@@ -182,6 +214,8 @@ Status EntityVerifier::ApplyTail(const StoredEntity& entity, const VerifyTail& t
       case EventKind::kPlainDelete:
       case EventKind::kPlainLength:
       case EventKind::kPlainReplace:
+      case EventKind::kMembersChange:
+      case EventKind::kPlainMembers:
       case EventKind::kWipe:
         return Corrupt("the journal has an event of a plain key for it");
     }

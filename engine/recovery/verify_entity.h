@@ -31,8 +31,8 @@ struct StoredEntity {
 class EntityVerifier {
  public:
   // All must outlive the verifier.
-  EntityVerifier(Store* store, const Schema* schema, VerifyReport* report)
-      : store_(*store), schema_(*schema), report_(*report) {}
+  EntityVerifier(Store* store, const Schema* schema, uint64_t text_seed, VerifyReport* report)
+      : store_(*store), schema_(*schema), text_seed_(text_seed), report_(*report) {}
 
   // Adds the entity to the report. kIoError when the store cannot be read; damage is no error but
   // a line of the report.
@@ -57,6 +57,10 @@ class EntityVerifier {
   Status ReadFacts(const StoredEntity& entity, const VerifyTail& tail, Facts* facts);
   Status ReadChunks(const StoredEntity& entity, const std::string& metric, uint64_t image_sequence,
                     FactSet* set);
+  Status ReadChunk(const StoredEntity& entity, const std::string& metric, uint64_t chunk,
+                   const std::string& piece, uint64_t image_sequence, std::string* value,
+                   std::string_view* image);
+  Status ReadTexts(const StoredEntity& entity, std::string_view header, uint64_t image_sequence);
   Status ReadSums(const StoredEntity& entity, const VerifyTail& tail,
                   const std::vector<SlotSpec>& slots, Sums* sums);
   Status ApplyTail(const StoredEntity& entity, const VerifyTail& tail, Facts* facts);
@@ -67,6 +71,7 @@ class EntityVerifier {
 
   Store& store_;
   const Schema& schema_;
+  const uint64_t text_seed_;  // Catalog::text_seed
   VerifyReport& report_;
   std::vector<uint64_t> uids_;  // reused pages of members
 };

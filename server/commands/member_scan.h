@@ -27,4 +27,9 @@ std::optional<uint64_t> ParseMemberCursor(std::string_view text);
 Result<uint64_t> ScanPage(CommandContext& c, const FactKey& key, uint64_t cursor, uint64_t count,
                           std::vector<uint64_t>* uids);
 
+// The same for a plain set, whose texts come behind its uids. A cursor needs a bit to say which of
+// both it is about, so here blocks are of 4096 uids.
+Result<uint64_t> ScanPlainPage(CommandContext& c, const FactKey& key, uint64_t cursor,
+                               uint64_t count, Members* members);
+
 }  // namespace tallystick::server

@@ -1,4 +1,4 @@
-// Sets of uids: plain integer sets, and the set face of likes.
+// Sets: plain ones, and the set face of likes, whose members are all uids.
 #include <algorithm>
 
 #include "server/commands/handlers.h"
@@ -16,10 +16,11 @@ namespace {
 
 // Sets larger than this are read on a worker thread.
 constexpr uint64_t kInlineMembersMax = 4096;
-constexpr uint64_t kReplyBytesPerMemberMax = 27;  // "$20", CR LF, 20 digits, CR LF
 
-bool AllUids(std::span<const std::string_view> members) {
-  return std::all_of(members.begin(), members.end(),
+// Whether the set may have all these: a plain set any, the face of likes uids only.
+bool MayHave(const SetView& set, std::span<const std::string_view> members) {
+  return set.view.face == Face::kPlain ||
+         std::all_of(members.begin(), members.end(),
                      [](std::string_view member) { return ParseUint64(member).has_value(); });
 }
 
@@ -28,13 +29,11 @@ void AddMembers(CommandContext& c, const SetView& set, std::span<const std::stri
   const bool write = kind != FactOpKind::kHas;
   const SetLabels labels = kind == FactOpKind::kSet ? MemberLabels(set.view) : SetLabels{};
   c.batch.Open(reply, members.size(), write);
-  for (std::string_view member : members) {
-    c.batch.Add({.kind = kind, .labels = labels, .key = set.key, .uid = *ParseUint64(member)});
-  }
+  for (std::string_view member : members) c.batch.Add(MemberOp(kind, labels, set.key, member));
 }
 
-// SREM, SISMEMBER, SMISMEMBER with members that are no uids: those cannot be in the set. `outcome`
-// gets the bit (or, for SREM, whether it changed) of each member, in order.
+// SREM, SISMEMBER, SMISMEMBER of likes with members that are no uids: those cannot be in the set.
+// `outcome` gets the bit (or, for SREM, whether it changed) of each member, in order.
 Status RunMixed(CommandContext& c, const SetView& set, std::span<const std::string_view> members,
                 FactOpKind kind, std::vector<bool>* outcome) {
   const Result<SetView> typed = ResolveSetForRead(c, c.args[1]);
@@ -62,7 +61,7 @@ Flow SAdd(CommandContext& c) {
   const Result<SetView> set = ResolveSet(c, c.args[1]);
   if (!set) return c.Fail(set.error());
   const auto members = c.args.subspan(2);
-  if (!AllUids(members)) return c.Error(error::kMember);
+  if (!MayHave(*set, members)) return c.Error(error::kMember);
   AddMembers(c, *set, members, FactOpKind::kSet, FactBatch::Reply::kChanged);
   return Flow::kNext;
 }
@@ -71,7 +70,7 @@ Flow SRem(CommandContext& c) {
   const Result<SetView> set = ResolveSet(c, c.args[1]);
   if (!set) return c.Fail(set.error());
   const auto members = c.args.subspan(2);
-  if (AllUids(members)) {
+  if (MayHave(*set, members)) {
     AddMembers(c, *set, members, FactOpKind::kClear, FactBatch::Reply::kChanged);
     return Flow::kNext;
   }
@@ -86,7 +85,7 @@ Flow SIsMember(CommandContext& c) {
   const Result<SetView> set = ResolveSet(c, c.args[1]);
   if (!set) return c.Fail(set.error());
   const auto members = c.args.subspan(2);
-  if (AllUids(members)) {
+  if (MayHave(*set, members)) {
     AddMembers(c, *set, members, FactOpKind::kHas, FactBatch::Reply::kBefore);
     return Flow::kNext;
   }
@@ -101,7 +100,7 @@ Flow SMIsMember(CommandContext& c) {
   const Result<SetView> set = ResolveSet(c, c.args[1]);
   if (!set) return c.Fail(set.error());
   const auto members = c.args.subspan(2);
-  if (AllUids(members)) {
+  if (MayHave(*set, members)) {
     AddMembers(c, *set, members, FactOpKind::kHas, FactBatch::Reply::kBits);
     return Flow::kNext;
   }
@@ -125,24 +124,31 @@ Flow SCard(CommandContext& c) {
 Flow SMembers(CommandContext& c) {
   const Result<SetView> set = ResolveSetForRead(c, c.args[1]);
   if (!set) return c.Fail(set.error());
-  const Result<uint64_t> members = c.engine().Cardinality(set->key, {}, c.ticket);
-  if (!members) return c.Fail(members.error());
-  if (*members > kReplyBytesLimit / kReplyBytesPerMemberMax) return c.Error(error::kReplyTooLarge);
-  if (*members > kInlineMembersMax && !c.slow_lane) return Flow::kSlowLane;
-  std::vector<uint64_t> uids;
-  uids.reserve(*members);
-  uint64_t from = 0;
-  while (true) {  // the set may grow meanwhile: stop at the limit, not at the number read above
-    const auto next = c.engine().Scan(set->key, from, kInlineMembersMax, &uids, c.ticket);
+  const Result<uint64_t> size = c.engine().Cardinality(set->key, {}, c.ticket);
+  if (!size) return c.Fail(size.error());
+  if (*size > kMembersMax) return c.Error(error::kReplyTooLarge);
+  if (*size > kInlineMembersMax && !c.slow_lane) return Flow::kSlowLane;
+  Members members;
+  members.uids.reserve(*size);
+  // The set may grow meanwhile: stop at the limit, not at the number read above.
+  std::optional<uint64_t> from = 0;
+  while (from) {
+    const auto next = c.engine().Scan(set->key, *from, kInlineMembersMax, &members.uids, c.ticket);
     if (!next) return c.Fail(next.error());
-    if (!*next) break;
-    if (uids.size() > kReplyBytesLimit / kReplyBytesPerMemberMax) {
-      return c.Error(error::kReplyTooLarge);
-    }
-    from = **next;
+    if (members.uids.size() > kMembersMax) return c.Error(error::kReplyTooLarge);
+    from = *next;
   }
-  c.reply().Set(uids.size());
-  for (uint64_t uid : uids) c.writer.BulkNumber(uid);
+  ReplyRoom room;
+  from = 0;
+  while (from) {
+    const auto next =
+        c.engine().ScanTexts(set->key, *from, kInlineMembersMax, &members.texts, c.ticket);
+    if (!next) return c.Fail(next.error());
+    if (!room.Fits(members)) return c.Error(error::kReplyTooLarge);
+    from = *next;
+  }
+  c.reply().Set(members.size());
+  WriteMembers(&c.writer, members);
   return Flow::kNext;
 }
 
@@ -166,18 +172,23 @@ Flow SScan(CommandContext& c) {
       return c.Error(error::kSyntax);
     }
   }
-  std::vector<uint64_t> uids;
-  const Result<uint64_t> next = ScanPage(c, set->key, *cursor, count, &uids);
+  Members members;
+  const Result<uint64_t> next = set->view.face == Face::kPlain
+                                    ? ScanPlainPage(c, set->key, *cursor, count, &members)
+                                    : ScanPage(c, set->key, *cursor, count, &members.uids);
   if (!next) return c.Fail(next.error());
+  if (!ReplyRoom().Fits(members)) return c.Error(error::kReplyTooLarge);
   if (pattern) {
-    std::erase_if(uids,
+    std::erase_if(members.uids,
                   [&pattern](uint64_t uid) { return !GlobMatch(*pattern, std::to_string(uid)); });
+    std::erase_if(members.texts,
+                  [&pattern](const std::string& text) { return !GlobMatch(*pattern, text); });
   }
   ReplyWriter& out = c.reply();
   out.Array(2);
   out.BulkNumber(*next);
-  out.Array(uids.size());
-  for (uint64_t uid : uids) out.BulkNumber(uid);
+  out.Array(members.size());
+  WriteMembers(&out, members);
   return Flow::kNext;
 }
 

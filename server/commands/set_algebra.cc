@@ -15,7 +15,6 @@ namespace {
 
 // Of all sets together: more is done on a worker thread.
 constexpr uint64_t kInlineMembersMax = 4096;
-constexpr uint64_t kMembersMax = kReplyBytesLimit / 27;  // "$20", CR LF, 20 digits, CR LF
 constexpr size_t kPageMembers = 1u << 16;
 
 Result<bool> IsLarge(CommandContext& c, std::span<const FactKey> keys) {
@@ -41,15 +40,26 @@ Status ResolveSets(CommandContext& c, std::span<const std::string_view> names,
 
 // Up to `limit` members of a combination. False: more than a reply may hold.
 Result<bool> Gather(CommandContext& c, SetOp op, std::span<const FactKey> keys, uint64_t limit,
-                    std::vector<uint64_t>* uids) {
+                    Members* members) {
   std::optional<uint64_t> from = 0;
-  while (from && uids->size() < limit) {
-    const auto next = c.engine().Combine(
-        op, keys, *from, std::min<uint64_t>(kPageMembers, limit - uids->size()), uids, c.ticket);
+  while (from && members->size() < limit) {
+    const auto next = c.engine().Combine(op, keys, *from,
+                                         std::min<uint64_t>(kPageMembers, limit - members->size()),
+                                         &members->uids, c.ticket);
     if (!next) return Fail(next.error());
     from = *next;
-    if (uids->size() > kMembersMax) return false;
+    if (members->uids.size() > kMembersMax) return false;
   }
+  ReplyRoom room;
+  from = 0;
+  while (from && members->size() < limit) {
+    const auto next =
+        c.engine().CombineTexts(op, keys, *from, kPageMembers, &members->texts, c.ticket);
+    if (!next) return Fail(next.error());
+    from = *next;
+    if (!room.Fits(*members)) return false;
+  }
+  if (members->size() > limit) members->texts.resize(limit - members->uids.size());
   return true;
 }
 
@@ -64,6 +74,16 @@ Result<uint64_t> CountInter(CommandContext& c, std::span<const FactKey> keys, ui
     from = *next;
     count += uids.size();
   }
+  std::vector<std::string> texts;
+  from = 0;
+  while (from && (limit == 0 || count < limit)) {
+    texts.clear();
+    const auto next =
+        c.engine().CombineTexts(SetOp::kInter, keys, *from, kPageMembers, &texts, c.ticket);
+    if (!next) return Fail(next.error());
+    from = *next;
+    count += texts.size();
+  }
   return limit == 0 ? count : std::min(count, limit);
 }
 
@@ -72,16 +92,16 @@ Flow ReplyCombined(CommandContext& c, SetOp op, std::span<const FactKey> keys, u
   const Result<bool> large = IsLarge(c, keys);
   if (!large) return c.Fail(large.error());
   if (*large && !c.slow_lane) return Flow::kSlowLane;
-  std::vector<uint64_t> uids;
-  const Result<bool> fits = Gather(c, op, keys, limit, &uids);
+  Members members;
+  const Result<bool> fits = Gather(c, op, keys, limit, &members);
   if (!fits) return c.Fail(fits.error());
   if (!*fits) return c.Error(error::kReplyTooLarge);
   if (as_set) {
-    c.reply().Set(uids.size());
+    c.reply().Set(members.size());
   } else {
-    c.reply().Array(uids.size());
+    c.reply().Array(members.size());
   }
-  for (uint64_t uid : uids) c.writer.BulkNumber(uid);
+  WriteMembers(&c.writer, members);
   return Flow::kNext;
 }
 
@@ -153,6 +173,21 @@ Flow CombineFacts(CommandContext& c, SetOp op, bool count_only) {
 
 }  // namespace
 
+namespace {
+
+Flow ReplyOne(CommandContext& c, const Members& members) {
+  if (members.size() == 0) {
+    c.reply().Null();
+  } else if (members.uids.empty()) {
+    c.reply().Bulk(members.texts.front());
+  } else {
+    c.reply().BulkNumber(members.uids.front());
+  }
+  return Flow::kNext;
+}
+
+}  // namespace
+
 Flow SRandMember(CommandContext& c) {
   if (c.argc() > 3) return c.Error(error::kSyntax);
   int64_t count = 1;
@@ -165,24 +200,18 @@ Flow SRandMember(CommandContext& c) {
   const Result<SetView> set = ResolveSetForRead(c, c.args[1]);
   if (!set) return c.Fail(set.error());
   const uint64_t wanted = static_cast<uint64_t>(count < 0 ? -count : count);
-  const Result<uint64_t> members = c.engine().Cardinality(set->key, {}, c.ticket);
-  if (!members) return c.Fail(members.error());
-  const uint64_t answers = count < 0 && *members > 0 ? wanted : std::min(wanted, *members);
+  const Result<uint64_t> size = c.engine().Cardinality(set->key, {}, c.ticket);
+  if (!size) return c.Fail(size.error());
+  const uint64_t answers = count < 0 && *size > 0 ? wanted : std::min(wanted, *size);
   if (answers > kMembersMax) return c.Error(error::kReplyTooLarge);
   if (answers > kInlineMembersMax && !c.slow_lane) return Flow::kSlowLane;
-  std::vector<uint64_t> uids;
-  const Status status = c.engine().Sample(set->key, wanted, count > 0, &uids, c.ticket);
+  Members members;
+  const Status status = c.engine().Sample(set->key, wanted, count > 0, &members, c.ticket);
   if (!status.ok()) return c.Fail(status);
-  if (c.argc() == 2) {
-    if (uids.empty()) {
-      c.reply().Null();
-    } else {
-      c.reply().BulkNumber(uids.front());
-    }
-    return Flow::kNext;
-  }
-  c.reply().Array(uids.size());
-  for (uint64_t uid : uids) c.writer.BulkNumber(uid);
+  if (!ReplyRoom().Fits(members)) return c.Error(error::kReplyTooLarge);
+  if (c.argc() == 2) return ReplyOne(c, members);
+  c.reply().Array(members.size());
+  WriteMembers(&c.writer, members);
   return Flow::kNext;
 }
 
@@ -197,25 +226,18 @@ Flow SPop(CommandContext& c) {
   const Result<SetView> set = ResolveSetForRead(c, c.args[1]);
   if (!set) return c.Fail(set.error());
   if (count > kInlineMembersMax) {
-    const Result<uint64_t> members = c.engine().Cardinality(set->key, {}, c.ticket);
-    if (!members) return c.Fail(members.error());
-    if (std::min(count, *members) > kMembersMax) return c.Error(error::kReplyTooLarge);
-    if (*members > kInlineMembersMax && !c.slow_lane) return Flow::kSlowLane;
+    const Result<uint64_t> size = c.engine().Cardinality(set->key, {}, c.ticket);
+    if (!size) return c.Fail(size.error());
+    if (std::min(count, *size) > kMembersMax) return c.Error(error::kReplyTooLarge);
+    if (*size > kInlineMembersMax && !c.slow_lane) return Flow::kSlowLane;
   }
-  std::vector<uint64_t> uids;
+  Members members;
   const Status status =
-      c.engine().TakeRandom(set->key, count, &uids, CommandContext::Deferred(), c.ticket);
+      c.engine().TakeRandom(set->key, count, &members, CommandContext::Deferred(), c.ticket);
   if (!status.ok()) return c.Fail(status);
-  if (c.argc() == 2) {
-    if (uids.empty()) {
-      c.reply().Null();
-    } else {
-      c.reply().BulkNumber(uids.front());
-    }
-    return Flow::kNext;
-  }
-  c.reply().Set(uids.size());
-  for (uint64_t uid : uids) c.writer.BulkNumber(uid);
+  if (c.argc() == 2) return ReplyOne(c, members);
+  c.reply().Set(members.size());
+  WriteMembers(&c.writer, members);
   return Flow::kNext;
 }
 
@@ -230,28 +252,33 @@ Flow SMove(CommandContext& c) {
   }
   const Result<SetView> to = ResolveSetForRead(c, c.args[2]);
   if (!to) return c.Fail(to.error());
-  const std::optional<uint64_t> uid = ParseUint64(c.args[3]);
-  if (!uid) {
+  const std::string_view member = c.args[3];
+  const auto may_have = [&](const SetView& set) {
+    return set.view.face == Face::kPlain || ParseUint64(member);
+  };
+  if (!may_have(*from)) {
     c.reply().Integer(0);
     return Flow::kNext;
   }
-  const Result<bool> member = c.engine().Has(from->key, *uid);
-  if (!member) return c.Fail(member.error());
-  const bool same = c.args[1] == c.args[2];
-  if (*member && !same) {
+  // One operation; what it did is in *outcome.
+  const auto run = [&](const FactOp& op, FactOutcome* outcome) -> Status {
+    Status status = c.engine().Apply({&op, 1}, {outcome, 1}, CommandContext::Deferred(), c.ticket);
+    if (status.ok() && outcome->error != StatusCode::kOk)
+      status = Status::Error(outcome->error, "");
+    return status;
+  };
+  FactOutcome held;
+  Status status = run(MemberOp(FactOpKind::kHas, {}, from->key, member), &held);
+  if (!status.ok()) return c.Fail(status);
+  if (held.before && c.args[1] != c.args[2]) {
+    if (!may_have(*to)) return c.Error(error::kMember);
     // Added first: a crash between the two leaves the member in both sets rather than in none.
-    const FactOp ops[] = {
-        {.kind = FactOpKind::kSet, .labels = MemberLabels(to->view), .key = to->key, .uid = *uid},
-        {.kind = FactOpKind::kClear, .labels = {}, .key = from->key, .uid = *uid}};
-    for (const FactOp& op : ops) {
-      FactOutcome outcome;
-      const Status status =
-          c.engine().Apply({&op, 1}, {&outcome, 1}, CommandContext::Deferred(), c.ticket);
-      if (!status.ok()) return c.Fail(status);
-      if (outcome.error != StatusCode::kOk) return c.Fail(Status::Error(outcome.error, ""));
-    }
+    FactOutcome outcome;
+    status = run(MemberOp(FactOpKind::kSet, MemberLabels(to->view), to->key, member), &outcome);
+    if (status.ok()) status = run(MemberOp(FactOpKind::kClear, {}, from->key, member), &outcome);
+    if (!status.ok()) return c.Fail(status);
   }
-  c.reply().Integer(*member ? 1 : 0);
+  c.reply().Integer(held.before ? 1 : 0);
   return Flow::kNext;
 }
 

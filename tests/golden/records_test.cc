@@ -6,6 +6,7 @@
 #include "engine/events/batch_codec.h"
 #include "engine/facts/chunk_list.h"
 #include "engine/facts/entity_image.h"
+#include "engine/facts/text_list.h"
 #include "engine/storage/key_codec.h"
 #include "engine/storage/meta.h"
 #include "tests/golden/golden.h"
@@ -157,6 +158,48 @@ TEST(GoldenRecords, JournalBatchOfBulkChanges) {
   CheckBatch("journal_batch_bulk", events);
 }
 
+TEST(GoldenRecords, JournalBatchOfTexts) {
+  std::string uids, change, members, list;
+  EncodeChange({}, std::vector<uint64_t>{7}, &uids);
+  EncodeMembersChange({uids, {"alice", ""}, {"bob"}}, &change);
+  ChunkListWriter writer(&list);
+  writer.Append(7);
+  writer.Finish();
+  TextSet texts(1);
+  texts.Add("carol");
+  EncodeMembers(list, texts, &members);
+  std::vector<JournalEvent> events = {
+      Event(EventKind::kMembersChange, 3, 100, "set", "", "friends"),
+      Event(EventKind::kPlainMembers, 3, 101, "set", "", "friends"),
+  };
+  events[0].payload = change;
+  events[1].payload = members;
+  CheckBatch("journal_batch_texts", events);
+}
+
+TEST(GoldenRecords, TextSetImages) {
+  TextSet few(99);
+  for (const char* text : {"bob", "alice", ""}) few.Add(text);
+  std::string header;
+  few.EncodeHeader(&header);
+  EXPECT_EQ(header, golden::Read("text_set_whole", header));
+  EXPECT_EQ(golden::Example("set-image.md", "text_set_whole"), header);
+  // The places of texts depend on the hash and its seed: these must never change.
+  TextSet many(99);
+  for (int i = 0; i < 1000; ++i) many.Add("text " + std::to_string(i));
+  std::string directory;
+  many.EncodeHeader(&directory);
+  EXPECT_EQ(directory, golden::Read("text_set_directory", directory));
+  TextSet back(99);
+  ASSERT_TRUE(TextSet::DecodeHeader(golden::Read("text_set_directory", ""), 99, &back));
+  for (const uint64_t page : back.PagesToInstall()) {
+    std::string image;
+    many.EncodePage(page, &image);
+    ASSERT_TRUE(back.InstallPage(page, image));
+  }
+  EXPECT_EQ(back.cardinality(), 1000u);
+}
+
 TEST(GoldenRecords, CountRecord) {
   const std::string key = EntityStoreKey(5, "article", "42");
   CountRecord record;
@@ -226,6 +269,16 @@ TEST(GoldenRecords, EntityImages) {
   bits.plain = PlainType::kBits;
   bits.plain_bytes = 300;
   CheckImage("entity_image_bits", EntityStoreKey(5, "", "bitmap"), bits);
+  EntityImage texts;
+  texts.sequence = 11;
+  texts.sets = {{"set", {0, 0}, std::string_view("\x01\x01\x07", 3)}};
+  texts.plain = PlainType::kSet;
+  texts.texts = std::string_view(
+      "\x01\x05"
+      "alice"
+      "\x03"
+      "bob");
+  CheckImage("entity_image_texts", EntityStoreKey(5, "", "friends"), texts);
 }
 
 TEST(GoldenRecords, ChunkRecord) {

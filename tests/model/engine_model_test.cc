@@ -28,15 +28,20 @@ struct Model {
   std::map<SetName, std::set<uint64_t>> facts;
   std::map<std::pair<std::string, std::string>, std::map<std::string, int64_t>> counters;
   std::map<std::string, std::string> strings;
-  std::map<std::string, std::set<uint64_t>> plain_sets;
-  std::map<std::string, std::string> bitmaps;  // as Redis strings
+  std::map<std::string, std::set<uint64_t>> plain_sets;      // their uids
+  std::map<std::string, std::set<std::string>> plain_texts;  // and their texts
+  std::map<std::string, std::string> bitmaps;                // as Redis strings
 
   bool HasPlain(const std::string& key) const {
-    return strings.count(key) + plain_sets.count(key) + bitmaps.count(key) > 0;
+    return strings.count(key) + bitmaps.count(key) > 0 || IsSet(key);
+  }
+  bool IsSet(const std::string& key) const {
+    return plain_sets.count(key) + plain_texts.count(key) > 0;
   }
   void DropPlain(const std::string& key) {
     strings.erase(key);
     plain_sets.erase(key);
+    plain_texts.erase(key);
     bitmaps.erase(key);
   }
 };
@@ -142,6 +147,8 @@ class EngineModelTest : public testing::TestWithParam<Profile> {
   void FactStep();
   void BatchStep();
   void PlainStep();
+  void TextStep(const std::string& key);
+  void CheckTexts();
   void CheckAll();
 
   uint64_t seed_ = 0;
@@ -232,7 +239,7 @@ void EngineModelTest::BatchStep() {
 
 void EngineModelTest::PlainStep() {
   const std::string key = PlainKey();
-  switch (Below(6)) {
+  switch (Below(8)) {
     case 0: {
       const std::string value(Below(40), static_cast<char>('a' + Below(26)));
       ASSERT_TRUE(engine_->PlainSet(key, value).has_value());
@@ -268,12 +275,15 @@ void EngineModelTest::PlainStep() {
       if (members.empty()) model_.plain_sets.erase(key);
       break;
     }
+    case 6:
+    case 7:
+      return TextStep(key);
     case 4: {  // a bit of a string or bitmap
       const uint64_t bit = Below(4) == 0 ? Below(100'000) : Below(300);
       const bool on = Below(3) != 0;
       const FactKey fact{kPlainBitsMetric, "", key};
       const auto outcome = on ? engine_->Set(fact, bit) : engine_->Clear(fact, bit);
-      if (model_.plain_sets.count(key) != 0) {
+      if (model_.IsSet(key)) {
         ASSERT_FALSE(outcome.has_value());
         ASSERT_EQ(outcome.error().code(), StatusCode::kWrongType);
         break;
@@ -292,7 +302,7 @@ void EngineModelTest::PlainStep() {
     }
     default: {
       const auto value = engine_->PlainGet(key);
-      if (model_.plain_sets.count(key) != 0) {
+      if (model_.IsSet(key)) {
         ASSERT_FALSE(value.has_value());
       } else {
         ASSERT_TRUE(value.has_value()) << value.error().ToString();
@@ -302,6 +312,71 @@ void EngineModelTest::PlainStep() {
         ASSERT_EQ(*value, want);
       }
     }
+  }
+}
+
+// Texts of a plain set: one, or so many at once that they fill several pages.
+void EngineModelTest::TextStep(const std::string& key) {
+  const FactKey fact{kPlainSetMetric, "", key};
+  if (Below(6) == 0 && model_.IsSet(key)) {
+    Members taken;
+    ASSERT_TRUE(engine_->TakeRandom(fact, Below(4) == 0 ? Below(400) : 1, &taken).ok());
+    for (const uint64_t uid : taken.uids) ASSERT_EQ(model_.plain_sets[key].erase(uid), 1u);
+    for (const std::string& text : taken.texts) {
+      ASSERT_EQ(model_.plain_texts[key].erase(text), 1u);
+    }
+  } else {
+    const size_t count = Below(8) == 0 ? 1 + Below(400) : 1;
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < count; ++i) {
+      texts.push_back("text" + std::to_string(Below(600)) + std::string(Below(20) * Below(2), '-'));
+    }
+    const FactOpKind kind = Below(3) == 0 ? FactOpKind::kClear : FactOpKind::kSet;
+    std::vector<FactOp> ops;
+    for (const std::string& text : texts) {
+      FactOp op{kind, {}, fact};
+      op.is_text = true;
+      op.text = text;
+      ops.push_back(op);
+    }
+    std::vector<FactOutcome> outcomes(ops.size());
+    ASSERT_TRUE(engine_->Apply(ops, outcomes).ok());
+    const bool wrong = model_.HasPlain(key) && !model_.IsSet(key);
+    std::set<std::string>& model = model_.plain_texts[key];
+    for (size_t i = 0; i < count; ++i) {
+      if (wrong) {
+        ASSERT_EQ(outcomes[i].error, StatusCode::kWrongType);
+        continue;
+      }
+      ASSERT_EQ(outcomes[i].error, StatusCode::kOk);
+      ASSERT_EQ(outcomes[i].before, model.count(texts[i]) != 0);
+      if (kind == FactOpKind::kSet) {
+        model.insert(texts[i]);
+      } else {
+        model.erase(texts[i]);
+      }
+    }
+  }
+  if (model_.plain_texts[key].empty()) model_.plain_texts.erase(key);
+  if (model_.plain_sets[key].empty()) model_.plain_sets.erase(key);
+}
+
+void EngineModelTest::CheckTexts() {
+  for (const auto& [key, texts] : model_.plain_texts) {
+    const FactKey fact{kPlainSetMetric, "", key};
+    std::vector<std::string> found;
+    std::optional<uint64_t> from = 0;
+    while (from) {
+      const auto next = engine_->ScanTexts(fact, *from, 1 + Below(100), &found);
+      ASSERT_TRUE(next.has_value()) << next.error().ToString();
+      from = *next;
+    }
+    std::sort(found.begin(), found.end());
+    ASSERT_TRUE(std::equal(found.begin(), found.end(), texts.begin(), texts.end()))
+        << key << " has " << found.size() << " of " << texts.size();
+    const auto uids = model_.plain_sets.find(key);
+    ASSERT_EQ(engine_->Cardinality(fact).value(),
+              texts.size() + (uids != model_.plain_sets.end() ? uids->second.size() : 0));
   }
 }
 
@@ -417,7 +492,11 @@ void EngineModelTest::CheckAll() {
     if (!facts.empty()) want.insert(name);
   }
   ASSERT_EQ(seen, want);
-  ASSERT_EQ(plain.size(), model_.strings.size() + model_.plain_sets.size() + model_.bitmaps.size());
+  std::set<std::string> sets;
+  for (const auto& [key, uids] : model_.plain_sets) sets.insert(key);
+  for (const auto& [key, texts] : model_.plain_texts) sets.insert(key);
+  ASSERT_EQ(plain.size(), model_.strings.size() + sets.size() + model_.bitmaps.size());
+  CheckTexts();
 }
 
 TEST_P(EngineModelTest, AgreesWithPlainSetsAndMaps) {

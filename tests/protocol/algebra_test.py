@@ -38,6 +38,8 @@ def several(rng, likely, most=4):
 
 
 def member(rng):
+    if rng.random() < 0.3:
+        return rng.choice(basics.TEXTS) if rng.random() < 0.3 else f"name{rng.randrange(0, 400)}"
     if rng.random() < 0.2:
         return rng.choice(basics.MEMBERS)
     return rng.randrange(0, 40) if rng.random() < 0.5 else rng.randrange(32700, 33000)

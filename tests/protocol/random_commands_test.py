@@ -1,6 +1,6 @@
 """Proves that random sequences of commands get the same replies from tallystick-server and redis-server.
 
-Strings, bitmaps, sets of numbers and the keyspace, on a few plain keys, so that commands meet values
+Strings, bitmaps, sets of numbers and texts and the keyspace, on a few plain keys, so that commands meet values
 of every type. Each round begins on an empty keyspace and is one case; rounds alternate between RESP2
 and RESP3, and every request is sent as part of a pipeline of random depth. In every fifth round
 tallystick-server is stopped or killed in the middle and started again: the rest of the round shows that
@@ -28,6 +28,9 @@ OFFSETS = [0, 1, 7, 8, 9, 63, 64, 4095, 4096, 32766, 32767, 32768, 32769, 65535,
 BAD_OFFSETS = [-1, 4294967296, "x", "", "01", "1.5", 9223372036854775807, 9223372036854775808]
 MEMBERS = [0, 1, 2, 3, 5, 8, 100, 32767, 32768, 65536, 4294967295, 4294967296, 9223372036854775807,
            9223372036854775808, 18446744073709551615]
+# Members that are no unsigned numbers, though some look like one.
+TEXTS = ["alice", "bob", "", " ", "01", "-5", "+1", "-0", "1.0", "1e3", "18446744073709551616", "00", " 1", "x" * 100,
+         "y" * 5000, b"\x00", b"\xff\xfe", "ab\r\ncd", "\u00fc", "a*b", "user:1"]
 RANGE_ENDS = [0, 1, 2, 3, 7, 8, 15, 16, 100, 4095, 4096, 8191, 32768, 1000000, 9223372036854775807,
               -1, -2, -3, -8, -9, -100, -4096, -9223372036854775808]
 VALUES = ["", "v", "foobar", "\x00", "12345", "x" * 100, "ab\r\ncd", b"\xff\x00\x81", b"\x00" * 20]
@@ -72,6 +75,8 @@ def near(rng):
 
 
 def member(rng):
+    if rng.random() < 0.4:
+        return rng.choice(TEXTS) if rng.random() < 0.6 else f"name{rng.randrange(0, 300)}"
     return rng.choice(MEMBERS) if rng.random() < 0.6 else rng.randrange(0, 200)
 
 
@@ -100,6 +105,9 @@ COMMANDS = [
     (1, lambda r: ["KEYS", r.choice(["*", "a*", "?", "[a-c]", "*:*", "nosuch"])]),
     (1, lambda r: ["SCAN", "0", "COUNT", "1000"]),
     (1, lambda r: ["SSCAN", some_key(r), "0", "COUNT", "100000"]),
+    (1, lambda r: ["SSCAN", some_key(r), "0", "MATCH", r.choice(["*", "a*", "1*", "name1?", "[0-9]*"]), "COUNT", "100000"]),
+    (1, lambda r: ["SADD", some_key(r), *[f"name{r.randrange(0, 1000)}" for _ in range(r.randrange(1, 300))]]),
+    (1, lambda r: ["SREM", some_key(r), *[f"name{r.randrange(0, 1000)}" for _ in range(r.randrange(1, 300))]]),
     (1, lambda r: r.choice([["GET"], ["SETBIT", "a"], ["NOSUCH", "a"], ["SADD", "a"], ["DEL"]])),
 ]
 WEIGHTS = [weight for weight, _ in COMMANDS]

@@ -111,7 +111,8 @@ class TALLYSTICK_EXPORT Engine {
                                       const WriteOptions& options = {},
                                       Ticket* ticket = nullptr) = 0;
 
-  // Number of members, in all or within range. O(1) for the whole set or whole chunks.
+  // Number of members, in all (texts included) or within range. O(1) for the whole set or whole
+  // chunks.
   virtual Result<uint64_t> Cardinality(const FactKey& key, UidRange range = {},
                                        Ticket* ticket = nullptr) = 0;
 
@@ -120,6 +121,13 @@ class TALLYSTICK_EXPORT Engine {
   virtual Result<std::optional<uint64_t>> Scan(const FactKey& key, uint64_t from, size_t limit,
                                                std::vector<uint64_t>* uids,
                                                Ticket* ticket = nullptr) = 0;
+
+  // Texts of a plain set, from position `from` on (0: the first), at least `limit` while there are
+  // more; the position to continue from, whose lowest 16 bits are 0, or nullopt at the end. In no
+  // order; texts that stay during the whole scan are seen exactly once. None of another set.
+  virtual Result<std::optional<uint64_t>> ScanTexts(const FactKey& key, uint64_t from, size_t limit,
+                                                    std::vector<std::string>* texts,
+                                                    Ticket* ticket = nullptr) = 0;
 
   // Bits of uids first .. first + 8*bytes - 1, bit 0 first and most significant first within a byte
   // (Redis's order). `first` must be a multiple of 8; at most 64 MiB.
@@ -174,12 +182,12 @@ class TALLYSTICK_EXPORT Engine {
                                      const WriteOptions& options = {},
                                      Ticket* ticket = nullptr) = 0;
 
-  // Appends random members, in random order: up to `count` different ones, or exactly `count` that
-  // may repeat (none of an empty set). O(count * log^2 n), at most O(n).
-  virtual Status Sample(const FactKey& key, uint64_t count, bool distinct,
-                        std::vector<uint64_t>* uids, Ticket* ticket = nullptr) = 0;
+  // Appends random members, texts included, in random order: up to `count` different ones, or
+  // exactly `count` that may repeat (none of an empty set). O(count * log^2 n), at most O(n).
+  virtual Status Sample(const FactKey& key, uint64_t count, bool distinct, Members* members,
+                        Ticket* ticket = nullptr) = 0;
   // Removes up to `count` random members as one event and appends them, in random order.
-  virtual Status TakeRandom(const FactKey& key, uint64_t count, std::vector<uint64_t>* uids,
+  virtual Status TakeRandom(const FactKey& key, uint64_t count, Members* members,
                             const WriteOptions& options = {}, Ticket* ticket = nullptr) = 0;
 
   // Appends members >= from of the intersection, the union, or of the first without the others,
@@ -190,9 +198,15 @@ class TALLYSTICK_EXPORT Engine {
                                                   uint64_t from, size_t limit,
                                                   std::vector<uint64_t>* uids,
                                                   Ticket* ticket = nullptr) = 0;
-  // The target becomes the result of Combine; returns its cardinality. A plain target (metric
-  // "set") becomes it whatever it was, without expiry; with no member it is deleted. One change,
-  // one event: others see the set before or after it, and so does a restart.
+  // The same for texts, by position as in ScanTexts.
+  virtual Result<std::optional<uint64_t>> CombineTexts(SetOp op, std::span<const FactKey> sources,
+                                                       uint64_t from, size_t limit,
+                                                       std::vector<std::string>* texts,
+                                                       Ticket* ticket = nullptr) = 0;
+  // The target becomes the result of Combine and CombineTexts; returns its cardinality. A plain
+  // target (metric "set") becomes it whatever it was, without expiry; with no member it is deleted.
+  // Another target has no texts: a result with texts is then kInvalidArgument and nothing has
+  // changed. One change, one event: others see the set before or after it, and so does a restart.
   virtual Result<uint64_t> StoreCombined(SetOp op, std::span<const FactKey> sources,
                                          const FactKey& target, SetLabels labels,
                                          const WriteOptions& options = {},

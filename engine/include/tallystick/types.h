@@ -41,6 +41,10 @@ struct FactKey {
   EntityKey entity() const { return {etype, eid}; }
 };
 
+// A plain set (metric kPlainSetMetric) also has members that are no uids: texts, byte strings of up
+// to kPlainValueBytesMax that are not the canonical decimal of an unsigned 64-bit number (which is
+// a uid: "7" and 7 are one member). What speaks of uids leaves texts out, where it says nothing
+// else.
 inline constexpr std::string_view kPlainSetMetric = "set";
 inline constexpr std::string_view kPlainBitsMetric = "bits";
 
@@ -66,6 +70,15 @@ struct FactOp {
   SetLabels labels;
   FactKey key;
   uint64_t uid = 0;
+  bool is_text = false;  // about `text` and not about uid; of a plain set only
+  std::string_view text = {};
+};
+
+// Members of a set; texts only of plain sets.
+struct Members {
+  std::vector<uint64_t> uids;
+  std::vector<std::string> texts;
+  size_t size() const { return uids.size() + texts.size(); }
 };
 
 // Outcome of one FactOp. When error is not kOk the other fields mean nothing and nothing changed
@@ -74,7 +87,7 @@ struct FactOutcome {
   StatusCode error = StatusCode::kOk;
   bool before = false;       // the fact before the operation
   bool after = false;        // and after it
-  uint64_t cardinality = 0;  // members of the fact set after it
+  uint64_t cardinality = 0;  // members of the fact set after it, texts included
   bool changed() const { return before != after; }
 };
 

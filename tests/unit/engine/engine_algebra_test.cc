@@ -17,7 +17,7 @@
 namespace tallystick {
 namespace {
 
-using Members = std::set<uint64_t>;
+using UidSet = std::set<uint64_t>;
 
 class EngineAlgebraTest : public testing::Test {
  protected:
@@ -66,8 +66,8 @@ class EngineAlgebraTest : public testing::Test {
     return {kPlainSetMetric, "", kEids[i - 3]};
   }
 
-  Members RandomMembers(UidRange range) {
-    Members members;
+  UidSet RandomMembers(UidRange range) {
+    UidSet members;
     const uint64_t width = std::min<uint64_t>(range.last - range.first, uint64_t{1} << Below(21));
     for (uint64_t i = Below(4) == 0 ? Below(20'000) : Below(100); i > 0; --i)
       members.insert(range.first + Below(width + 1));
@@ -84,7 +84,7 @@ class EngineAlgebraTest : public testing::Test {
         ASSERT_TRUE(next.has_value()) << next.error().ToString();
         from = *next;
       }
-      ASSERT_EQ(Members(uids.begin(), uids.end()), model_[i]) << "key " << i;
+      ASSERT_EQ(UidSet(uids.begin(), uids.end()), model_[i]) << "key " << i;
       if (i >= 3) continue;
       const auto counts = engine_->GetCounts(Key(i).entity());
       ASSERT_TRUE(counts.has_value());
@@ -97,13 +97,13 @@ class EngineAlgebraTest : public testing::Test {
 
   void Step() {
     const size_t at = Below(kKeys);
-    Members& model = model_[at];
+    UidSet& model = model_[at];
     const FactKey key = Key(at);
     switch (Below(5)) {
       case 0: {  // a range is replaced
         UidRange range;
         if (Below(2) == 0) range = {Below(1u << 20), (1u << 20) + Below(1u << 20)};
-        const Members wanted = RandomMembers(range);
+        const UidSet wanted = RandomMembers(range);
         const std::vector<uint64_t> uids(wanted.begin(), wanted.end());
         const auto outcome = engine_->ReplaceRange(key, range, uids, {});
         ASSERT_TRUE(outcome.has_value()) << outcome.error().ToString();
@@ -116,17 +116,20 @@ class EngineAlgebraTest : public testing::Test {
       }
       case 1: {  // random members leave
         const uint64_t count = Below(3) == 0 ? Below(1000) : Below(4);
-        std::vector<uint64_t> taken;
-        const Status status = engine_->TakeRandom(key, count, &taken);
+        Members members;
+        const Status status = engine_->TakeRandom(key, count, &members);
         ASSERT_TRUE(status.ok()) << status.ToString();
+        EXPECT_TRUE(members.texts.empty());
+        const std::vector<uint64_t>& taken = members.uids;
         EXPECT_EQ(taken.size(), std::min<uint64_t>(count, model.size()));
         for (const uint64_t uid : taken) EXPECT_EQ(model.erase(uid), 1u);
         break;
       }
       case 2: {
-        std::vector<uint64_t> sample;
-        ASSERT_TRUE(engine_->Sample(key, Below(100), true, &sample).ok());
-        EXPECT_EQ(Members(sample.begin(), sample.end()).size(), sample.size());
+        Members members;
+        ASSERT_TRUE(engine_->Sample(key, Below(100), true, &members).ok());
+        const std::vector<uint64_t>& sample = members.uids;
+        EXPECT_EQ(UidSet(sample.begin(), sample.end()).size(), sample.size());
         for (const uint64_t uid : sample) EXPECT_EQ(model.count(uid), 1u);
         const uint64_t from = Below(4) == 0 ? random_() : Below(1u << 21);
         uint64_t clear = from;
@@ -141,11 +144,11 @@ class EngineAlgebraTest : public testing::Test {
       default: {  // algebra, answered and stored
         const auto op = static_cast<SetOp>(Below(3));
         std::vector<FactKey> sources;
-        Members expected;
+        UidSet expected;
         for (uint64_t i = Below(3) + 1; i > 0; --i) {
           const size_t other = Below(kKeys);
-          Members next;
-          const Members& with = model_[other];
+          UidSet next;
+          const UidSet& with = model_[other];
           if (sources.empty()) {
             next = with;
           } else if (op == SetOp::kInter) {
@@ -184,7 +187,7 @@ class EngineAlgebraTest : public testing::Test {
   int generation_ = 0;
   std::mt19937_64 random_;
   std::unique_ptr<Engine> engine_;
-  std::array<Members, kKeys> model_;
+  std::array<UidSet, kKeys> model_;
 };
 
 TEST_F(EngineAlgebraTest, AgreesWithPlainSetsAcrossRestartsAndDeaths) {

@@ -62,6 +62,19 @@ TEST(EntityImage, PlainKindsRoundTrip) {
   }
 }
 
+TEST(EntityImage, TextsRoundTrip) {
+  EntityImage image;
+  image.plain = PlainType::kSet;
+  image.expire_at_ms = 7;
+  image.texts = "header of texts";
+  const std::string value = EncodeEntityImage(kKey, image);
+  EntityImage found;
+  ASSERT_TRUE(DecodeEntityImage(kKey, value, &found).ok());
+  EXPECT_EQ(found.plain, PlainType::kSet);
+  EXPECT_EQ(found.expire_at_ms, 7u);
+  EXPECT_EQ(found.texts, "header of texts");
+}
+
 TEST(EntityImage, DamageIsRefused) {
   EntityImage found;
   const auto accepts = [&found](std::string_view bytes) {

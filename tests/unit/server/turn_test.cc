@@ -92,11 +92,11 @@ TEST_F(TurnTest, ABatchAnswersInOrder) {
 
 TEST_F(TurnTest, AnErrorAmongBatchedCommandsKeepsItsPlace) {
   Open();
-  EXPECT_EQ(
-      Run("SADD k 1\r\nSADD k x\r\nSADD k 2\r\nNOSUCH\r\nSADD k 2\r\nSETBIT k\r\nSCARD k\r\n"),
-      ":1\r\n-ERR set members must be unsigned 64-bit integers in canonical decimal form\r\n"
-      ":1\r\n-ERR unknown command 'NOSUCH', with args beginning with: \r\n:0\r\n"
-      "-ERR wrong number of arguments for 'setbit' command\r\n:2\r\n");
+  EXPECT_EQ(Run("SADD k 1\r\nSADD a:likes:1 x\r\nSADD k 2\r\nNOSUCH\r\nSADD k 2\r\nSETBIT "
+                "k\r\nSCARD k\r\n"),
+            ":1\r\n-ERR set members must be unsigned 64-bit integers in canonical decimal form\r\n"
+            ":1\r\n-ERR unknown command 'NOSUCH', with args beginning with: \r\n:0\r\n"
+            "-ERR wrong number of arguments for 'setbit' command\r\n:2\r\n");
 }
 
 TEST_F(TurnTest, AnErrorOfTheEngineIsOneReply) {
