@@ -111,6 +111,9 @@ Status Committer::CommitLocked(std::span<const uint32_t> partitions,
     bytes += value.size();
     p.bytes_since_snapshot.fetch_add(value.size(), std::memory_order_relaxed);
   }
+  // Every ordinal that these events use was given before they were pushed.
+  IdDictionaries::Ends ids_written;
+  if (batches > 0) state_->ids->AppendUnwritten(batch, &ids_written);
   if (extra) extra(batch);
   if (batch->empty()) return Status();
   Status status = TALLY_FAULT_POINT("commit.before_write")
@@ -121,6 +124,7 @@ Status Committer::CommitLocked(std::span<const uint32_t> partitions,
     return state_->ReadOnlyError();
   }
   static_cast<void>(TALLY_FAULT_POINT("commit.after_write"));
+  IdDictionaries::NoteWritten(ids_written);
   state_->counters.journal_batches.fetch_add(batches, std::memory_order_relaxed);
   state_->counters.journal_bytes.fetch_add(bytes, std::memory_order_relaxed);
   for (const uint32_t index : partitions) {

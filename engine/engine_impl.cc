@@ -73,7 +73,8 @@ EngineImpl::EngineImpl(const Options& options, const Environment& environment, L
     : environment_(environment),
       directory_lock_(std::move(directory.lock)),
       state_(options, environment.clock, std::move(log), std::move(directory.store),
-             std::move(*directory.schema), directory.database, directory.epoch),
+             std::move(*directory.schema), directory.database, directory.epoch,
+             std::move(directory.ids)),
       replay_(&state_, directory.checkpoints),
       loader_(&state_),
       committer_(&state_,
@@ -295,6 +296,14 @@ uint64_t EngineImpl::RunWarmUp() {
     static_cast<void>(replay_.Ensure(*p));  // damage is logged there and refused on use
     return 0;
   }
+  // Ids come before content: every command that names one needs them.
+  for (; warm_up_ids_ < state_.ids->all().size(); ++warm_up_ids_) {
+    constexpr size_t kIdsPerSlice = 4096;
+    const auto more = state_.ids->all()[warm_up_ids_]->LoadSlice(kIdsPerSlice);
+    if (!more && more.error().code() != StatusCode::kCorruption) return kRetryUs;
+    if (more && *more) return 0;
+    if (!more) state_.log.Error(more.error().ToString() + "; its ids are looked up one by one");
+  }
   const auto shards = static_cast<uint32_t>(state_.shards.size());
   if (warm_up_shard_ >= 2 * shards) return kDoneUs;
   const uint32_t index = warm_up_shard_ % shards;
@@ -479,12 +488,15 @@ Status EngineImpl::Wipe() TALLY_NO_THREAD_SAFETY_ANALYSIS {
       p->tombstones.clear();
     }
     for (uint32_t i = 0; i < state_.shards.size(); ++i) write_path_.WipeShard(i);
+    for (const auto& dictionary : state_.ids->all()) dictionary->Wipe();
   }
   for (const auto& shard : state_.shards) shard->mutex.Unlock();
   if (status.ok()) {
     for (const auto& p : state_.partitions) p->checkpoint_stale = true;
     // One batch for all partitions: after a crash everything is there or nothing is.
-    status = committer_.CommitLocked(all, nullptr);
+    status = committer_.CommitLocked(all, [this](StoreBatch* batch) {
+      for (const auto& dictionary : state_.ids->all()) dictionary->AppendGeneration(batch);
+    });
   }
   for (const auto& p : state_.partitions) p->consumer.Unlock();
   for (const auto& p : state_.partitions) p->persist.Unlock();
@@ -496,6 +508,9 @@ Status EngineImpl::Wipe() TALLY_NO_THREAD_SAFETY_ANALYSIS {
   Status cleaned = PersistAll();
   for (uint32_t i = 0; cleaned.ok() && i < state_.shards.size(); ++i) {
     cleaned = persister_.CleanWiped(i);
+  }
+  for (const auto& dictionary : state_.ids->all()) {
+    if (cleaned.ok()) cleaned = dictionary->CleanUp();
   }
   if (!cleaned.ok()) {
     state_.log.Warn("what was wiped still takes space on disk: " + cleaned.ToString());
@@ -556,6 +571,11 @@ Stats EngineImpl::GetStats() const TALLY_NO_THREAD_SAFETY_ANALYSIS {
     stats_cost_us_ = state_.clock->MonotonicUs() - now;
   }
   Stats stats = stats_;
+  for (const auto& dictionary : state_.ids->all()) {
+    stats.ids += dictionary->size();
+    stats.ids_memory_bytes += dictionary->MemoryBytes();
+  }
+  stats.memory_bytes += stats.ids_memory_bytes;
   const EngineCounters& c = state_.counters;
   stats.shards = static_cast<uint32_t>(state_.shards.size());
   stats.partitions = static_cast<uint32_t>(state_.partitions.size());

@@ -73,6 +73,13 @@ class EngineImpl final : public Engine {
   Result<BulkOutcome> Import(const FactKey& key, std::string_view image, ImportMode mode,
                              SetLabels labels, const WriteOptions& options,
                              Ticket* ticket) override;
+  std::string_view IdNamespace(std::string_view etype) const override;
+  Status GiveOrdinals(std::string_view etype, std::span<const std::string_view> ids,
+                      std::span<uint64_t> ordinals) override;
+  Status FindOrdinals(std::string_view etype, std::span<const std::string_view> ids,
+                      std::span<uint64_t> ordinals) override;
+  Status ReadIds(std::string_view etype, std::span<const uint64_t> ordinals,
+                 std::vector<std::string>* ids) override;
   Result<Counts> GetCounts(const EntityKey& entity, Ticket* ticket) override;
   Status GetCounts(std::span<const EntityKey> entities, std::vector<Counts>* out,
                    Ticket* ticket) override;
@@ -125,6 +132,7 @@ class EngineImpl final : public Engine {
   Result<std::optional<uint64_t>> CombinePage(SetOp op, std::span<const FactKey> sources,
                                               uint64_t from, std::vector<uint64_t>* uids,
                                               Ticket* ticket);
+  Result<IdDictionary*> IdsOf(std::string_view etype) const;  // kInvalidArgument: it has none
   // Texts of a plain set and those of a set operation (engine_texts.cc).
   Result<uint64_t> CountTexts(const FactKey& key, Ticket* ticket);
   Result<std::optional<uint64_t>> ReadTexts(const FactKey& key, uint64_t from, size_t limit,
@@ -188,6 +196,7 @@ class EngineImpl final : public Engine {
   uint64_t checkpointed_at_us_ = 0;
   uint64_t trimmed_at_us_ = 0;
   uint64_t advanced_at_us_ = 0;
+  size_t warm_up_ids_ = 0;
   uint32_t warm_up_shard_ = 0;
   uint64_t warm_up_cursor_ = 0;
   std::atomic<bool> closed_{false};

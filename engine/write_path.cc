@@ -47,6 +47,10 @@ Status CheckFactKey(const FactKey& key) {
   return CheckEntityKey(key.entity());
 }
 
+Status IdsRefuseBulk() {
+  return Invalid("the ids of this entity type are in a dictionary: add facts one by one");
+}
+
 Status CheckText(const FactKey& key, std::string_view text) {
   if (!key.etype.empty() || key.metric != kPlainSetMetric) {
     return Invalid("only plain sets have members that are no numbers");
@@ -402,6 +406,11 @@ WritePath::Need WritePath::ApplyOne(Located& at, const FactOp& op, uint8_t metri
       }
     }
     NoteRead(at, ticket);
+    return Need::Done();
+  }
+  // Checked here, because a wipe, which makes ordinals invalid, holds this shard's mutex too.
+  if (at.etype.ids != nullptr && after && !at.etype.ids->Valid(op.uid)) {
+    outcome->error = StatusCode::kInvalidArgument;
     return Need::Done();
   }
   Entity& entity = Create(at, SlotOf(at.etype, EventKind::kFlip, metric));

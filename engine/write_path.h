@@ -181,6 +181,8 @@ class WritePath {
 // Limits of keys, with the message that names what is wrong.
 Status CheckEntityKey(const EntityKey& key);
 Status CheckFactKey(const FactKey& key);
+// Ordinals come one by one, so that each is known to have been given.
+Status IdsRefuseBulk();
 Status CheckText(const FactKey& key, std::string_view text);
 
 }  // namespace tallystick

@@ -86,6 +86,10 @@ Status WritePath::ChangeSet(const FactKey& key, int32_t busy_timeout_ms, Ticket*
 
     Change change;
     if (const auto chunk = decide(now, &change)) return Need::Chunk(*metric, *chunk);
+    if (at.etype.ids != nullptr && !change.added.empty()) {
+      refused = IdsRefuseBulk();
+      return Need::Done();
+    }
     if (change.value) {
       TALLY_ASSERT(now.plain != nullptr && now.plain->type == PlainType::kString);
       if (*change.value == now.plain->value) {

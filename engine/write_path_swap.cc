@@ -40,8 +40,13 @@ Status WritePath::BeginSwap(const FactKey& key, Preparation* preparation) {
   if (!metric) {
     return Status::Error(StatusCode::kInvalidArgument, "too many metrics (at most 250)");
   }
-  return WithEntity(key.entity(), true, 0, [&](Located& at) -> Need {
+  Status refused;
+  const Status status = WithEntity(key.entity(), true, 0, [&](Located& at) -> Need {
     at.shard.mutex.AssumeHeld();
+    if (at.etype.ids != nullptr) {
+      refused = IdsRefuseBulk();
+      return Need::Done();
+    }
     if (at.entity == nullptr) {
       at.entity = at.shard.table.Insert(
           std::make_unique<Entity>(at.hash, at.shard_index, at.etype.id, at.eid));
@@ -53,6 +58,7 @@ Status WritePath::BeginSwap(const FactKey& key, Preparation* preparation) {
     at.shard.watches.push_back(&preparation->watch_);
     return Need::Done();
   });
+  return status.ok() ? refused : status;
 }
 
 Result<WritePath::SwapAnswer> WritePath::TrySwap(const FactKey& key, Preparation* preparation,

@@ -1,4 +1,4 @@
-// The configuration file: `name = value` lines, comments, and a [schema] section.
+// The configuration file: `name = value` lines, comments, a [schema] and an [ids] section.
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -49,6 +49,16 @@ Status ApplyLine(std::string_view line, std::string_view section, ServerOptions*
     options->schema.types.push_back(std::move(*type));
     return {};
   }
+  if (section == "ids") {
+    for (const IdNamespaceSpec& known : options->ids) {
+      if (known.etype == name) {
+        return Status::Error(StatusCode::kInvalidArgument,
+                             "entity type '" + std::string(name) + "' has two namespaces of ids");
+      }
+    }
+    options->ids.push_back({std::string(name), std::string(value)});
+    return {};
+  }
   const Parameter* parameter = FindParameter(name);
   if (parameter == nullptr || parameter->name == "config") {
     return Status::Error(StatusCode::kInvalidArgument,
@@ -63,6 +73,7 @@ Status ParseConfigText(std::string_view text, const std::string& path, ServerOpt
   std::string section;
   size_t number = 0;
   options->schema.types.clear();
+  options->ids.clear();
   while (!text.empty()) {
     const size_t end = text.find('\n');
     std::string_view line = Trim(text.substr(0, end));
@@ -72,9 +83,9 @@ Status ParseConfigText(std::string_view text, const std::string& path, ServerOpt
     Status status;
     if (line.front() == '[') {
       section = line.back() == ']' ? std::string(Trim(line.substr(1, line.size() - 2))) : "";
-      if (section != "schema" && section != "server") {
+      if (section != "schema" && section != "server" && section != "ids") {
         status = Status::Error(StatusCode::kInvalidArgument,
-                               "unknown section; there are [server] and [schema]");
+                               "unknown section; there are [server], [schema] and [ids]");
       }
     } else {
       status = ApplyLine(line, section, options);

@@ -64,6 +64,8 @@ inline constexpr std::string_view kExportBytes =
     "ERR BYTES must be 65536 to the lesser of proto-max-bulk-len and 67108864";
 inline constexpr std::string_view kRecordBits =
     "ERR count keys are derived from facts and not written bit by bit";
+inline constexpr std::string_view kStoreOfIds =
+    "ERR STORE forms do not work on sets whose members are ids of a dictionary";
 inline constexpr std::string_view kMember =
     "ERR set members must be unsigned 64-bit integers in canonical decimal form";
 inline constexpr std::string_view kUid =

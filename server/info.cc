@@ -164,6 +164,8 @@ void WriteFacts(InfoWriter* out, const Stats& stats) {
   out->Field("facts", stats.facts);
   out->Field("plain_keys", stats.plain_keys);
   out->Field("facts_memory_bytes", stats.memory_bytes);
+  out->Field("ids", stats.ids);
+  out->Field("ids_memory_bytes", stats.ids_memory_bytes);
   out->Field("shards", stats.shards);
   out->Field("shards_loaded", stats.shards_loaded);
   out->Field("corrupt_entities", stats.corrupt_entities);

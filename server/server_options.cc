@@ -191,6 +191,7 @@ Options ServerOptions::EngineOptions(std::shared_ptr<Logger> logger) const {
   options.shards = static_cast<uint32_t>(shards);
   options.partitions = static_cast<uint32_t>(partitions);
   options.schema = schema;
+  options.ids = ids;
   options.aggregator_threads = static_cast<uint32_t>(aggregator_threads);
   options.ring_events_per_shard = static_cast<uint32_t>(ring_events_per_shard);
   options.busy_timeout_ms = static_cast<int32_t>(busy_timeout_ms);

@@ -48,6 +48,9 @@ struct ServerOptions {
 
   SchemaSpec schema;  // from the [schema] section; empty: the default, or what the directory has
 
+  // From the [ids] section, `etype = namespace` lines: whose uids are ids of any kind.
+  std::vector<IdNamespaceSpec> ids;
+
   // What Engine::Open takes. `logger` is shared with the engine.
   Options EngineOptions(std::shared_ptr<Logger> logger) const;
 };
@@ -84,7 +87,8 @@ std::string GetParameter(const Parameter& parameter, const ServerOptions& option
 Durability ParseDurability(std::string_view word);
 
 // Reads a configuration file into *options: `name = value` lines with the names above, '#'
-// comments, and a [schema] section with `etype = slots` lines. Errors name file and line.
+// comments, a [schema] section with `etype = slots` lines, and an [ids] section. Errors name file
+// and line.
 Status LoadConfigFile(const std::string& path, ServerOptions* options);
 // The same from text; `path` is only used in messages.
 Status ParseConfigText(std::string_view text, const std::string& path, ServerOptions* options);

@@ -2,6 +2,7 @@
 
 #include "engine/base/assert.h"
 #include "engine/base/checksum.h"
+#include "engine/counts/id_dictionary.h"
 
 namespace tallystick {
 namespace {
@@ -32,9 +33,10 @@ void Catalog::NameIndex::Add(std::unique_ptr<NameEntry> entry) {
   owned.push_back(std::move(entry));
 }
 
-Catalog::Catalog(Schema schema, uint64_t placement_seed)
+Catalog::Catalog(Schema schema, uint64_t placement_seed, const IdDictionaries* ids)
     : schema_(std::move(schema)),
       placement_seed_(placement_seed),
+      ids_(ids),
       metrics_(kMetricSlots),
       etypes_(kEtypeSlots),
       etype_by_id_(kEntityTypesMax + 1) {
@@ -79,6 +81,7 @@ const EtypeInfo* Catalog::AddEtype(std::string_view name) {
   info->name = std::string(name);
   info->hash_seed = Hash64(name, placement_seed_);
   info->slots = &schema_.Slots(name);
+  info->ids = ids_ != nullptr ? ids_->Of(name) : nullptr;
   info->slot_of_metric.fill(kNoSlot);
   info->slot_of_name.fill(kNoSlot);
   for (uint8_t slot = 0; slot < info->slots->size(); ++slot) {

@@ -26,11 +26,15 @@ inline constexpr uint8_t kBitsMetric = 1;  // kPlainBitsMetric
 inline constexpr uint8_t kTextMetric = 2;  // names the pages of a plain set's texts in the store
 inline constexpr std::string_view kTextMetricName = "text";
 
+class IdDictionaries;
+class IdDictionary;
+
 struct EtypeInfo {
   uint16_t id = 0;
   std::string name;
   uint64_t hash_seed = 0;  // of entity placement
   const std::vector<SlotSpec>* slots = nullptr;
+  IdDictionary* ids = nullptr;  // its uids are ordinals of these; null: plain numbers
   // By metric number: the slot whose facts it is, and the slot whose name it is (counter parts).
   std::array<uint8_t, 256> slot_of_metric;
   std::array<uint8_t, 256> slot_of_name;
@@ -41,7 +45,8 @@ struct EtypeInfo {
 
 class Catalog {
  public:
-  Catalog(Schema schema, uint64_t placement_seed);
+  // `ids` may be null and must outlive the catalog.
+  Catalog(Schema schema, uint64_t placement_seed, const IdDictionaries* ids);
   ~Catalog();
 
   const Schema& schema() const { return schema_; }
@@ -79,6 +84,7 @@ class Catalog {
 
   const Schema schema_;
   const uint64_t placement_seed_;
+  const IdDictionaries* const ids_;
   Mutex mutex_;
   NameIndex metrics_;
   NameIndex etypes_;

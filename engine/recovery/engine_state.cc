@@ -8,14 +8,16 @@ namespace tallystick {
 
 EngineState::EngineState(const Options& options_in, Clock* clock_in, Log log_in,
                          std::unique_ptr<Store> store_in, Schema schema,
-                         const DatabaseRecord& database_in, uint64_t epoch_in)
+                         const DatabaseRecord& database_in, uint64_t epoch_in,
+                         std::unique_ptr<IdDictionaries> ids_in)
     : options(options_in),
       clock(clock_in),
       log(std::move(log_in)),
       store(std::move(store_in)),
       database(database_in),
       epoch(epoch_in),
-      catalog(std::move(schema), database_in.placement_seed),
+      ids(std::move(ids_in)),
+      catalog(std::move(schema), database_in.placement_seed, ids.get()),
       durability(options_in.durability) {
   TALLY_ASSERT(std::has_single_bit(database.shards) && std::has_single_bit(database.partitions));
   TALLY_ASSERT(database.partitions <= database.shards);

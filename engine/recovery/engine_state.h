@@ -11,6 +11,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
 #include "engine/counts/catalog.h"
+#include "engine/counts/id_dictionary.h"
 #include "engine/events/batch_codec.h"
 #include "engine/events/ring.h"
 #include "engine/facts/shard.h"
@@ -115,7 +116,7 @@ class EngineState {
  public:
   EngineState(const Options& options_in, Clock* clock_in, Log log_in,
               std::unique_ptr<Store> store_in, Schema schema, const DatabaseRecord& database_in,
-              uint64_t epoch_in);
+              uint64_t epoch_in, std::unique_ptr<IdDictionaries> ids_in);
 
   Shard& shard(uint32_t i) { return *shards[i]; }
   Partition& PartitionOf(uint32_t shard) { return *partitions[shard >> partition_shift]; }
@@ -136,6 +137,7 @@ class EngineState {
   const std::unique_ptr<Store> store;
   const DatabaseRecord database;
   const uint64_t epoch;
+  const std::unique_ptr<IdDictionaries> ids;
   Catalog catalog;
   std::vector<std::unique_ptr<Shard>> shards;
   std::vector<std::unique_ptr<Partition>> partitions;

@@ -1,5 +1,6 @@
 #include "engine/recovery/open_directory.h"
 
+#include "engine/base/names.h"
 #include "engine/recovery/journal_reader.h"
 #include "engine/storage/rocks_store.h"
 
@@ -42,8 +43,46 @@ Status CheckOptions(const Options& o) {
   if (o.checkpoint_interval_ms < 1 || o.checkpoint_interval_ms > 3'600'000) {
     return bad("checkpoint_interval_ms must be 1 to 3600000");
   }
+  for (size_t i = 0; i < o.ids.size(); ++i) {
+    const IdNamespaceSpec& spec = o.ids[i];
+    if ((spec.etype != "*" && !IsName(spec.etype)) || !IsName(spec.name)) {
+      return bad("entity types and namespaces of ids are 1 to 64 of A-Z a-z 0-9 _ -");
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (o.ids[j].etype == spec.etype) {
+        return bad("entity type " + spec.etype + " has two namespaces of ids");
+      }
+    }
+  }
   if (o.aggregator_threads > 1024) return bad("aggregator_threads must be at most 1024");
   return Status();
+}
+
+std::vector<IdNamespaceSpec> InOrder(std::vector<IdNamespaceSpec> specs) {
+  std::sort(specs.begin(), specs.end(),
+            [](const IdNamespaceSpec& a, const IdNamespaceSpec& b) { return a.etype < b.etype; });
+  return specs;
+}
+
+Status OpenIds(const Options& options, OpenedDirectory* d) {
+  std::string value;
+  bool found = false;
+  std::vector<IdNamespaceSpec> specs;
+  if (Status s = d->store->Get(ColumnFamily::kMeta, kIdNamespacesKey, &value, &found); !s.ok())
+    return s;
+  if (found) {
+    auto decoded = DecodeIdNamespaces(value);
+    if (!decoded) return decoded.error();
+    specs = std::move(*decoded);
+  }
+  if (!options.ids.empty() && InOrder(options.ids) != specs) {
+    return Status::Error(
+        StatusCode::kInvalidArgument,
+        "which entity types have ids in a dictionary is fixed at creation and the directory has "
+        "others: use the configuration that it was created with, or a new directory");
+  }
+  d->ids = std::make_unique<IdDictionaries>();
+  return d->ids->Open(specs, d->database.placement_seed, d->store.get());
 }
 
 // A directory that holds nothing yet. The watermark comes first: it then says that the rest is new.
@@ -68,6 +107,9 @@ Status Create(const Options& options, Clock* clock, Random* random, OpenedDirect
   if (Status s = d->watermark->Write(mark, true); !s.ok()) return s;
   const auto batch = d->store->NewBatch();
   batch->Put(ColumnFamily::kMeta, kDatabaseKey, EncodeDatabaseRecord(d->database));
+  if (!options.ids.empty()) {
+    batch->Put(ColumnFamily::kMeta, kIdNamespacesKey, EncodeIdNamespaces(InOrder(options.ids)));
+  }
   return d->store->Write(batch.get());
 }
 
@@ -205,6 +247,7 @@ Result<OpenedDirectory> OpenDirectory(const Options& options, Clock* clock, Rand
     d.schema = std::make_unique<Schema>(std::move(*schema));
     if (Status s = CheckAgainst(options, d); !s.ok()) return Fail(std::move(s));
   }
+  if (Status s = OpenIds(options, &d); !s.ok()) return Fail(std::move(s));
   if (Status s = ReadMeta(&d); !s.ok()) return Fail(std::move(s));
   for (uint32_t i = 0; i < d.database.partitions; ++i) {
     if (d.journal_damage[i].ok()) continue;

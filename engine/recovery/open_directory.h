@@ -5,6 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/random.h"
+#include "engine/counts/id_dictionary.h"
 #include "engine/counts/schema.h"
 #include "engine/storage/directory.h"
 #include "engine/storage/meta.h"
@@ -29,6 +30,7 @@ struct OpenedDirectory {
   uint64_t watermark_serial = 0;
   DatabaseRecord database;
   std::unique_ptr<Schema> schema;
+  std::unique_ptr<IdDictionaries> ids;
   uint64_t epoch = 0;
   std::vector<CheckpointRecord> checkpoints;  // by partition
   std::vector<uint64_t> journal_ends;         // by partition: where the next event goes

@@ -4,6 +4,8 @@
 #include "server/commands/handlers.h"
 #include "server/commands/key_access.h"
 #include "server/commands/member_scan.h"
+#include "server/commands/set_view.h"
+#include "server/commands/user_ids.h"
 #include "server/error_reply.h"
 #include "server/key_templates.h"
 #include "server/resp/number.h"
@@ -19,6 +21,15 @@ constexpr size_t kInlineImageBytesMax = 4096;
 constexpr size_t kExportBytesDefault = 1u << 20;
 constexpr SetLabels kFactLabels{.any = kLabelChunkFace, .first = 0};
 
+void AddToBatch(CommandContext& c, const FactKey& key, std::span<const uint64_t> uids,
+                FactOpKind kind, FactBatch::Reply reply) {
+  const bool adds = kind == FactOpKind::kSet || kind == FactOpKind::kToggle;
+  c.batch.Open(reply, uids.size(), kind != FactOpKind::kHas);
+  for (const uint64_t uid : uids) {
+    c.batch.Add({.kind = kind, .labels = adds ? kFactLabels : SetLabels{}, .key = key, .uid = uid});
+  }
+}
+
 // FACT.ADD and FACT.REM: key [WITHCOUNT] uid [uid ...].
 Flow ChangeMany(CommandContext& c, FactOpKind kind) {
   const std::optional<FactKey> key = ParseFactKey(c.args[1]);
@@ -27,12 +38,20 @@ Flow ChangeMany(CommandContext& c, FactOpKind kind) {
   const bool with_count = c.Is(2, "WITHCOUNT");
   const auto uids = c.args.subspan(with_count ? 3 : 2);
   if (uids.empty()) return c.Error(ArityError(c.spec.name));
+  const bool adds = kind == FactOpKind::kSet;
+  if (HasIds(c, *key)) {
+    const auto ordinals = UidsOf(c, *key, uids, adds);
+    if (!ordinals) return c.Fail(ordinals.error());
+    AddToBatch(c, *key, **ordinals, kind,
+               with_count ? FactBatch::Reply::kChangedCount : FactBatch::Reply::kChanged);
+    return Flow::kNext;
+  }
   for (std::string_view uid : uids) {
     if (!ParseUint64(uid)) return c.Error(error::kUid);
   }
   c.batch.Open(with_count ? FactBatch::Reply::kChangedCount : FactBatch::Reply::kChanged,
                uids.size(), true);
-  const SetLabels labels = kind == FactOpKind::kSet ? kFactLabels : SetLabels{};
+  const SetLabels labels = adds ? kFactLabels : SetLabels{};
   for (std::string_view uid : uids) {
     c.batch.Add({.kind = kind, .labels = labels, .key = *key, .uid = *ParseUint64(uid)});
   }
@@ -42,11 +61,16 @@ Flow ChangeMany(CommandContext& c, FactOpKind kind) {
 Flow One(CommandContext& c, FactOpKind kind, FactBatch::Reply reply) {
   const std::optional<FactKey> key = ParseFactKey(c.args[1]);
   if (!key) return c.Error(error::kFactKey);
+  if (HasIds(c, *key)) {
+    const auto ordinals = UidsOf(c, *key, c.args.subspan(2, 1),
+                                 kind == FactOpKind::kSet || kind == FactOpKind::kToggle);
+    if (!ordinals) return c.Fail(ordinals.error());
+    AddToBatch(c, *key, **ordinals, kind, reply);
+    return Flow::kNext;
+  }
   const std::optional<uint64_t> uid = ParseUint64(c.args[2]);
   if (!uid) return c.Error(error::kUid);
-  const bool adds = kind == FactOpKind::kSet || kind == FactOpKind::kToggle;
-  c.batch.Open(reply, 1, kind != FactOpKind::kHas);
-  c.batch.Add({.kind = kind, .labels = adds ? kFactLabels : SetLabels{}, .key = *key, .uid = *uid});
+  AddToBatch(c, *key, {&*uid, 1}, kind, reply);
   return Flow::kNext;
 }
 
@@ -87,13 +111,10 @@ Flow FactMHas(CommandContext& c) {
   const std::optional<FactKey> key = ParseFactKey(c.args[1]);
   if (!key) return c.Error(error::kFactKey);
   const auto uids = c.args.subspan(2);
-  for (std::string_view uid : uids) {
-    if (!ParseUint64(uid)) return c.Error(error::kUid);
-  }
-  c.batch.Open(FactBatch::Reply::kBits, uids.size(), false);
-  for (std::string_view uid : uids) {
-    c.batch.Add({.kind = FactOpKind::kHas, .labels = {}, .key = *key, .uid = *ParseUint64(uid)});
-  }
+  const auto known = UidsOf(c, *key, uids, false);
+  if (!known) return c.Fail(known.error());
+  if (!*known) return c.Error(error::kUid);
+  AddToBatch(c, *key, **known, FactOpKind::kHas, FactBatch::Reply::kBits);
   return Flow::kNext;
 }
 
@@ -119,14 +140,15 @@ Flow FactScan(CommandContext& c) {
     if (*wanted < 1) return c.Error(error::kSyntax);
     count = static_cast<uint64_t>(*wanted);
   }
-  std::vector<uint64_t> uids;
-  const Result<uint64_t> next = ScanPage(c, *key, *cursor, count, &uids);
+  Members members;
+  const Result<uint64_t> next = ScanPage(c, *key, *cursor, count, &members.uids);
   if (!next) return c.Fail(next.error());
+  if (Status s = NameMembers(c, *key, &members); !s.ok()) return c.Fail(s);
   ReplyWriter& out = c.reply();
   out.Array(2);
   out.BulkNumber(*next);
-  out.Array(uids.size());
-  for (uint64_t uid : uids) out.BulkNumber(uid);
+  out.Array(members.size());
+  WriteMembers(&out, members);
   return Flow::kNext;
 }
 

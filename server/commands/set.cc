@@ -5,6 +5,7 @@
 #include "server/commands/key_access.h"
 #include "server/commands/member_scan.h"
 #include "server/commands/set_view.h"
+#include "server/commands/user_ids.h"
 #include "server/error_reply.h"
 #include "server/glob.h"
 #include "server/resp/number.h"
@@ -17,19 +18,29 @@ namespace {
 // Sets larger than this are read on a worker thread.
 constexpr uint64_t kInlineMembersMax = 4096;
 
-// Whether the set may have all these: a plain set any, the face of likes uids only.
-bool MayHave(const SetView& set, std::span<const std::string_view> members) {
-  return set.view.face == Face::kPlain ||
+// Whether the set may have all these: the face of likes whose uids are numbers has numbers only.
+bool MayHave(CommandContext& c, const SetView& set, std::span<const std::string_view> members) {
+  return set.view.face == Face::kPlain || HasIds(c, set.key) ||
          std::all_of(members.begin(), members.end(),
                      [](std::string_view member) { return ParseUint64(member).has_value(); });
 }
 
-void AddMembers(CommandContext& c, const SetView& set, std::span<const std::string_view> members,
+Flow AddMembers(CommandContext& c, const SetView& set, std::span<const std::string_view> members,
                 FactOpKind kind, FactBatch::Reply reply) {
   const bool write = kind != FactOpKind::kHas;
   const SetLabels labels = kind == FactOpKind::kSet ? MemberLabels(set.view) : SetLabels{};
+  if (HasIds(c, set.key)) {
+    const auto uids = UidsOf(c, set.key, members, kind == FactOpKind::kSet);
+    if (!uids) return c.Fail(uids.error());
+    c.batch.Open(reply, members.size(), write);
+    for (const uint64_t uid : **uids) {
+      c.batch.Add({.kind = kind, .labels = labels, .key = set.key, .uid = uid});
+    }
+    return Flow::kNext;
+  }
   c.batch.Open(reply, members.size(), write);
   for (std::string_view member : members) c.batch.Add(MemberOp(kind, labels, set.key, member));
+  return Flow::kNext;
 }
 
 // SREM, SISMEMBER, SMISMEMBER of likes with members that are no uids: those cannot be in the set.
@@ -61,18 +72,16 @@ Flow SAdd(CommandContext& c) {
   const Result<SetView> set = ResolveSet(c, c.args[1]);
   if (!set) return c.Fail(set.error());
   const auto members = c.args.subspan(2);
-  if (!MayHave(*set, members)) return c.Error(error::kMember);
-  AddMembers(c, *set, members, FactOpKind::kSet, FactBatch::Reply::kChanged);
-  return Flow::kNext;
+  if (!MayHave(c, *set, members)) return c.Error(error::kMember);
+  return AddMembers(c, *set, members, FactOpKind::kSet, FactBatch::Reply::kChanged);
 }
 
 Flow SRem(CommandContext& c) {
   const Result<SetView> set = ResolveSet(c, c.args[1]);
   if (!set) return c.Fail(set.error());
   const auto members = c.args.subspan(2);
-  if (MayHave(*set, members)) {
-    AddMembers(c, *set, members, FactOpKind::kClear, FactBatch::Reply::kChanged);
-    return Flow::kNext;
+  if (MayHave(c, *set, members)) {
+    return AddMembers(c, *set, members, FactOpKind::kClear, FactBatch::Reply::kChanged);
   }
   std::vector<bool> removed;
   const Status status = RunMixed(c, *set, members, FactOpKind::kClear, &removed);
@@ -85,9 +94,8 @@ Flow SIsMember(CommandContext& c) {
   const Result<SetView> set = ResolveSet(c, c.args[1]);
   if (!set) return c.Fail(set.error());
   const auto members = c.args.subspan(2);
-  if (MayHave(*set, members)) {
-    AddMembers(c, *set, members, FactOpKind::kHas, FactBatch::Reply::kBefore);
-    return Flow::kNext;
+  if (MayHave(c, *set, members)) {
+    return AddMembers(c, *set, members, FactOpKind::kHas, FactBatch::Reply::kBefore);
   }
   std::vector<bool> bits;
   const Status status = RunMixed(c, *set, members, FactOpKind::kHas, &bits);
@@ -100,9 +108,8 @@ Flow SMIsMember(CommandContext& c) {
   const Result<SetView> set = ResolveSet(c, c.args[1]);
   if (!set) return c.Fail(set.error());
   const auto members = c.args.subspan(2);
-  if (MayHave(*set, members)) {
-    AddMembers(c, *set, members, FactOpKind::kHas, FactBatch::Reply::kBits);
-    return Flow::kNext;
+  if (MayHave(c, *set, members)) {
+    return AddMembers(c, *set, members, FactOpKind::kHas, FactBatch::Reply::kBits);
   }
   std::vector<bool> bits;
   const Status status = RunMixed(c, *set, members, FactOpKind::kHas, &bits);
@@ -147,6 +154,8 @@ Flow SMembers(CommandContext& c) {
     if (!room.Fits(members)) return c.Error(error::kReplyTooLarge);
     from = *next;
   }
+  if (Status s = NameMembers(c, set->key, &members); !s.ok()) return c.Fail(s);
+  if (!ReplyRoom().Fits(members)) return c.Error(error::kReplyTooLarge);
   c.reply().Set(members.size());
   WriteMembers(&c.writer, members);
   return Flow::kNext;
@@ -177,6 +186,7 @@ Flow SScan(CommandContext& c) {
                                     ? ScanPlainPage(c, set->key, *cursor, count, &members)
                                     : ScanPage(c, set->key, *cursor, count, &members.uids);
   if (!next) return c.Fail(next.error());
+  if (Status s = NameMembers(c, set->key, &members); !s.ok()) return c.Fail(s);
   if (!ReplyRoom().Fits(members)) return c.Error(error::kReplyTooLarge);
   if (pattern) {
     std::erase_if(members.uids,

@@ -5,9 +5,11 @@
 #include "server/commands/handlers.h"
 #include "server/commands/key_access.h"
 #include "server/commands/set_view.h"
+#include "server/commands/user_ids.h"
 #include "server/error_reply.h"
 #include "server/key_templates.h"
 #include "server/resp/number.h"
+#include "server/server_state.h"
 
 namespace tallystick::server {
 
@@ -27,6 +29,18 @@ Result<bool> IsLarge(CommandContext& c, std::span<const FactKey> keys) {
   return members > kInlineMembersMax;
 }
 
+// Members of different namespaces of ids have nothing in common, though their uids may be equal.
+Status CheckComparable(CommandContext& c, std::span<const FactKey> keys) {
+  for (const FactKey& key : keys) {
+    if (c.server.engine().IdNamespace(key.etype) !=
+        c.server.engine().IdNamespace(keys.front().etype)) {
+      return Status::Error(StatusCode::kInvalidArgument,
+                           "members of these keys are ids of different namespaces");
+    }
+  }
+  return {};
+}
+
 // The sets behind keys[0], keys[1] ...
 Status ResolveSets(CommandContext& c, std::span<const std::string_view> names,
                    std::vector<FactKey>* keys) {
@@ -35,7 +49,7 @@ Status ResolveSets(CommandContext& c, std::span<const std::string_view> names,
     if (!set) return set.error();
     keys->push_back(set->key);
   }
-  return {};
+  return CheckComparable(c, *keys);
 }
 
 // Up to `limit` members of a combination. False: more than a reply may hold.
@@ -96,6 +110,8 @@ Flow ReplyCombined(CommandContext& c, SetOp op, std::span<const FactKey> keys, u
   const Result<bool> fits = Gather(c, op, keys, limit, &members);
   if (!fits) return c.Fail(fits.error());
   if (!*fits) return c.Error(error::kReplyTooLarge);
+  if (Status s = NameMembers(c, keys.front(), &members); !s.ok()) return c.Fail(s);
+  if (!ReplyRoom().Fits(members)) return c.Error(error::kReplyTooLarge);
   if (as_set) {
     c.reply().Set(members.size());
   } else {
@@ -130,6 +146,11 @@ Flow StoreSets(CommandContext& c, SetOp op) {
   if (!status.ok()) return c.Fail(status);
   const std::optional<FactKey> target = SetOf(*view);
   if (!target) return c.Error(error::kWrongType);
+  keys.push_back(*target);
+  for (const FactKey& key : keys) {
+    if (HasIds(c, key)) return c.Error(error::kStoreOfIds);
+  }
+  keys.pop_back();
   const Result<bool> large = IsLarge(c, keys);
   if (!large) return c.Fail(large.error());
   if (*large && !c.slow_lane) return Flow::kSlowLane;
@@ -167,6 +188,7 @@ Flow CombineFacts(CommandContext& c, SetOp op, bool count_only) {
     if (!key) return c.Error(error::kFactKey);
     keys.push_back(*key);
   }
+  if (Status s = CheckComparable(c, keys); !s.ok()) return c.Fail(s);
   if (count_only) return ReplyCount(c, keys, limit);
   return ReplyCombined(c, op, keys, limit == 0 ? UINT64_MAX : limit, false);
 }
@@ -208,6 +230,7 @@ Flow SRandMember(CommandContext& c) {
   Members members;
   const Status status = c.engine().Sample(set->key, wanted, count > 0, &members, c.ticket);
   if (!status.ok()) return c.Fail(status);
+  if (Status s = NameMembers(c, set->key, &members); !s.ok()) return c.Fail(s);
   if (!ReplyRoom().Fits(members)) return c.Error(error::kReplyTooLarge);
   if (c.argc() == 2) return ReplyOne(c, members);
   c.reply().Array(members.size());
@@ -235,6 +258,7 @@ Flow SPop(CommandContext& c) {
   const Status status =
       c.engine().TakeRandom(set->key, count, &members, CommandContext::Deferred(), c.ticket);
   if (!status.ok()) return c.Fail(status);
+  if (Status s = NameMembers(c, set->key, &members); !s.ok()) return c.Fail(s);
   if (c.argc() == 2) return ReplyOne(c, members);
   c.reply().Set(members.size());
   WriteMembers(&c.writer, members);
@@ -254,28 +278,35 @@ Flow SMove(CommandContext& c) {
   if (!to) return c.Fail(to.error());
   const std::string_view member = c.args[3];
   const auto may_have = [&](const SetView& set) {
-    return set.view.face == Face::kPlain || ParseUint64(member);
+    return set.view.face == Face::kPlain || HasIds(c, set.key) || ParseUint64(member);
   };
   if (!may_have(*from)) {
     c.reply().Integer(0);
     return Flow::kNext;
   }
-  // One operation; what it did is in *outcome.
-  const auto run = [&](const FactOp& op, FactOutcome* outcome) -> Status {
+  // One operation on the member; what it did is in *outcome.
+  const auto run = [&](FactOpKind kind, const SetView& set, SetLabels labels,
+                       FactOutcome* outcome) -> Status {
+    FactOp op = MemberOp(kind, labels, set.key, member);
+    if (HasIds(c, set.key)) {
+      const auto uids = UidsOf(c, set.key, {&member, 1}, kind == FactOpKind::kSet);
+      if (!uids) return uids.error();
+      op = {.kind = kind, .labels = labels, .key = set.key, .uid = (*uids)->front()};
+    }
     Status status = c.engine().Apply({&op, 1}, {outcome, 1}, CommandContext::Deferred(), c.ticket);
     if (status.ok() && outcome->error != StatusCode::kOk)
       status = Status::Error(outcome->error, "");
     return status;
   };
   FactOutcome held;
-  Status status = run(MemberOp(FactOpKind::kHas, {}, from->key, member), &held);
+  Status status = run(FactOpKind::kHas, *from, {}, &held);
   if (!status.ok()) return c.Fail(status);
   if (held.before && c.args[1] != c.args[2]) {
     if (!may_have(*to)) return c.Error(error::kMember);
     // Added first: a crash between the two leaves the member in both sets rather than in none.
     FactOutcome outcome;
-    status = run(MemberOp(FactOpKind::kSet, MemberLabels(to->view), to->key, member), &outcome);
-    if (status.ok()) status = run(MemberOp(FactOpKind::kClear, {}, from->key, member), &outcome);
+    status = run(FactOpKind::kSet, *to, MemberLabels(to->view), &outcome);
+    if (status.ok()) status = run(FactOpKind::kClear, *from, {}, &outcome);
     if (!status.ok()) return c.Fail(status);
   }
   c.reply().Integer(held.before ? 1 : 0);

@@ -57,9 +57,18 @@ class PowerLossTest : public testing::Test {
   PowerLossTest() : seed_(TestSeed(std::random_device()())), rng_(seed_) {}
 
   uint64_t Below(uint64_t n) { return std::uniform_int_distribution<uint64_t>(0, n - 1)(rng_); }
-  // Uids far apart and close together, so that sets of all forms come up.
-  static uint64_t UidOf(uint64_t entity, uint64_t i) {
-    return entity % 3 == 0 ? i * 7919 * 7919 : i * 3;
+  // Uids far apart and close together, so that sets of all forms come up; or what the dictionary
+  // has for the names of users.
+  uint64_t UidOf(uint64_t entity, uint64_t i, bool give) {
+    if (!with_ids_) return entity % 3 == 0 ? i * 7919 * 7919 : i * 3;
+    const std::string name = "user" + std::to_string(i);
+    const std::string_view id = name;
+    uint64_t ordinal = kNoOrdinal;
+    const Status status = give ? engine_->GiveOrdinals("article", {&id, 1}, {&ordinal, 1})
+                               : engine_->FindOrdinals("article", {&id, 1}, {&ordinal, 1});
+    EXPECT_TRUE(status.ok() || (give && status.code() == StatusCode::kReadOnly))
+        << status.ToString();
+    return ordinal;
   }
   static std::string Eid(uint64_t entity) { return std::to_string(entity); }
 
@@ -71,6 +80,7 @@ class PowerLossTest : public testing::Test {
     options.flush_interval_ms = 1 + static_cast<uint32_t>(Below(20));
     options.checkpoint_interval_ms = 1 + static_cast<uint32_t>(Below(50));
     options.durability = static_cast<Durability>(Below(3));
+    if (with_ids_) options.ids = {{"*", "users"}};
     options.warm_up = Below(2) == 0;
     options.logger = std::make_shared<Quiet>();
     Environment environment;
@@ -93,7 +103,7 @@ class PowerLossTest : public testing::Test {
       WriteOptions wait;
       wait.wait = Below(10) == 0 ? WaitFor::kDisk : WaitFor::kDefault;
       const FactKey key{"like", "article", eids_[op.entity]};
-      const uint64_t uid = UidOf(op.entity, op.uid);
+      const uint64_t uid = op.counter ? 0 : UidOf(op.entity, op.uid, op.set);
       bool ok = false;
       if (op.counter) {
         ok = engine_->AddToCounter(key.entity(), "view", op.delta, wait).has_value();
@@ -122,13 +132,20 @@ class PowerLossTest : public testing::Test {
       const FactKey key{"like", "article", eids_[entity]};
       int64_t likes = 0;
       for (uint64_t i = 0; i < kUids; ++i) {
-        const auto has = engine_->Has(key, UidOf(entity, i));
+        const auto has = engine_->Has(key, UidOf(entity, i, false));
         EXPECT_TRUE(has.has_value()) << has.error().ToString();
         if (has.value_or(false)) {
           found[{entity, i}] = 1;
           ++likes;
         }
       }
+      std::vector<uint64_t> uids;
+      std::vector<std::string> names;
+      EXPECT_TRUE(engine_->Scan(key, 0, SIZE_MAX, &uids).has_value());
+      if (with_ids_) {
+        EXPECT_TRUE(engine_->ReadIds("article", uids, &names).ok()) << "an ordinal without an id";
+      }
+      EXPECT_EQ(uids.size(), static_cast<size_t>(likes)) << "a fact of nobody's";
       const auto counts = engine_->GetCounts(key.entity());
       EXPECT_TRUE(counts.has_value());
       EXPECT_EQ(counts->values[0], likes) << "entity " << entity;
@@ -166,8 +183,11 @@ class PowerLossTest : public testing::Test {
     void Write(LogLevel, std::string_view) override {}
   };
 
+  void RunLives();
+
   const uint64_t seed_;
   std::mt19937_64 rng_;
+  bool with_ids_ = false;
   TempDir dir_;
   std::shared_ptr<FaultFileSystem> fs_ = std::make_shared<FaultFileSystem>(dir_.path());
   std::vector<std::string> eids_ = [] {
@@ -183,7 +203,7 @@ class PowerLossTest : public testing::Test {
   size_t durable_ = 0;
 };
 
-TEST_F(PowerLossTest, WhatIsFoundIsAPrefixThatHoldsAllThatWasDurable) {
+void PowerLossTest::RunLives() {
   const char* cycles_text = std::getenv("TALLYSTICK_TEST_CYCLES");
   const int cycles = cycles_text != nullptr ? std::atoi(cycles_text) : 40;
   for (int cycle = 0; cycle < cycles && !HasFailure(); ++cycle) {
@@ -229,6 +249,16 @@ TEST_F(PowerLossTest, WhatIsFoundIsAPrefixThatHoldsAllThatWasDurable) {
     ASSERT_TRUE(engine_->Close().ok());
     engine_.reset();
   }
+}
+
+TEST_F(PowerLossTest, WhatIsFoundIsAPrefixThatHoldsAllThatWasDurable) {
+  RunLives();
+}
+
+// The same with names of users: facts are found again by name, and every fact has one.
+TEST_F(PowerLossTest, IdsAreFoundWithTheirFacts) {
+  with_ids_ = true;
+  RunLives();
 }
 
 }  // namespace

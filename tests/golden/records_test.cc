@@ -1,11 +1,13 @@
 // Proves that records written by earlier builds are still read as what they were (golden files),
 // that this build still writes the same bytes, and that the examples in docs/formats are those
 // bytes.
+#include "engine/counts/id_record.h"
 #include "engine/counts/schema.h"
 #include "engine/counts/sds_record.h"
 #include "engine/events/batch_codec.h"
 #include "engine/facts/chunk_list.h"
 #include "engine/facts/entity_image.h"
+#include "engine/facts/packed_id.h"
 #include "engine/facts/text_list.h"
 #include "engine/storage/key_codec.h"
 #include "engine/storage/meta.h"
@@ -198,6 +200,32 @@ TEST(GoldenRecords, TextSetImages) {
     ASSERT_TRUE(back.InstallPage(page, image));
   }
   EXPECT_EQ(back.cardinality(), 1000u);
+}
+
+TEST(GoldenRecords, Ids) {
+  const std::string key = IdNumberKey("users", 15, 70000);
+  std::string packed;
+  PackId("alice", &packed);
+  const std::string number = EncodeIdNumber(key, packed);
+  EXPECT_EQ(number, golden::Read("id_number", number));
+  EXPECT_EQ(golden::Example("ids.md", "id_number"), number);
+  const std::string id_key = IdKey("users", 2, packed);
+  EXPECT_EQ(id_key, golden::Read("id_key", id_key));
+  const std::string id = EncodeIdKey(id_key, 70000);
+  EXPECT_EQ(id, golden::Read("id_of", id));
+  IdGeneration generation;
+  generation.generation = 2;
+  for (uint32_t i = 0; i < kIdStripes; ++i) generation.begins[i] = i * 100;
+  const std::string wiped = EncodeIdGeneration("users", generation);
+  EXPECT_EQ(wiped, golden::Read("id_generation", wiped));
+  const std::string spaces = EncodeIdNamespaces({{"*", "users"}, {"video", "viewers"}});
+  EXPECT_EQ(spaces, golden::Read("id_namespaces", spaces));
+  std::string forms;
+  for (const char* text : {"0", "1765432109876543210", "00000000-0000-0000-0000-000000000005"}) {
+    PackId(text, &forms);
+  }
+  PackId(std::string(127, 'x'), &forms);
+  EXPECT_EQ(forms, golden::Read("packed_ids", forms));
 }
 
 TEST(GoldenRecords, CountRecord) {

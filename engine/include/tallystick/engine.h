@@ -233,6 +233,27 @@ class TALLYSTICK_EXPORT Engine {
                                      const WriteOptions& options = {},
                                      Ticket* ticket = nullptr) = 0;
 
+  // ---- Ids of any kind
+  // ---- For entity types of Options::ids: their uids are ordinals, each given for an id (1 to 512
+  // bytes) and never for another, also after a Wipe. Dense, below 2^32. Numbers take about 15 bytes
+  // of memory, UUIDs 23. A change of a fact reaches the journal together with what its ordinal
+  // stands for; an ordinal that no fact used may be given anew after a crash. Such types refuse an
+  // ordinal that was never given, and changes of many facts at once (BitField, ReplaceRange,
+  // StoreBits, StoreCombined, Import) with kInvalidArgument.
+
+  // The namespace of an entity type; "": its uids are plain numbers.
+  virtual std::string_view IdNamespace(std::string_view etype) const = 0;
+  // The ordinals of ids; new ones where they have none. O(1) each, no I/O once all ids are loaded.
+  // kInvalidArgument: not 1 to 512 bytes, or the type has no namespace; kTooLarge: it is full.
+  virtual Status GiveOrdinals(std::string_view etype, std::span<const std::string_view> ids,
+                              std::span<uint64_t> ordinals) = 0;
+  // The same without giving: kNoOrdinal, which is no member of any set, where an id has none.
+  virtual Status FindOrdinals(std::string_view etype, std::span<const std::string_view> ids,
+                              std::span<uint64_t> ordinals) = 0;
+  // Appends the ids of ordinals. kInvalidArgument: one was never given, or before the last Wipe.
+  virtual Status ReadIds(std::string_view etype, std::span<const uint64_t> ordinals,
+                         std::vector<std::string>* ids) = 0;
+
   // ---- Counts
   // ------------------------------------------------------------------------------------
 

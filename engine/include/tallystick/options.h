@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tallystick {
 
@@ -28,6 +29,14 @@ class TALLYSTICK_EXPORT Logger {
   virtual void Write(LogLevel level, std::string_view line) = 0;
 };
 
+// The uids of an entity type's facts stand for ids of a namespace: any bytes, which the engine maps
+// to small ordinals (Engine::GiveOrdinals). Types that share users share a namespace.
+struct IdNamespaceSpec {
+  std::string etype;  // or "*": every type that is not listed
+  std::string name;   // [A-Za-z0-9_-]{1,64}
+  friend bool operator==(const IdNamespaceSpec&, const IdNamespaceSpec&) = default;
+};
+
 struct Options {
   // Directory of the data; made (mode 0700) when missing and create_if_missing. One process at a
   // time.
@@ -37,9 +46,10 @@ struct Options {
 
   // Fixed at creation; when opening an existing directory 0 (or an empty schema) takes what it has,
   // and anything else that differs is refused by name.
-  uint32_t shards = 0;      // default 256; power of two, 1 to 4096
-  uint32_t partitions = 0;  // default 16; power of two, 1 to shards
-  SchemaSpec schema;        // default SchemaSpec::Default()
+  uint32_t shards = 0;               // default 256; power of two, 1 to 4096
+  uint32_t partitions = 0;           // default 16; power of two, 1 to shards
+  SchemaSpec schema;                 // default SchemaSpec::Default()
+  std::vector<IdNamespaceSpec> ids;  // default none: uids are numbers
 
   uint32_t ring_events_per_shard =
       512;                          // events in flight of one shard before writers wait; 2 to 32768

@@ -8,13 +8,15 @@ namespace tallystick {
 
 struct Stats {
   // Facts in memory.
-  uint64_t entities = 0;        // resident in memory
-  uint64_t fact_sets = 0;       // resident
-  uint64_t facts = 0;           // members of resident sets, chunks on disk included
-  uint64_t plain_keys = 0;      // resident
-  uint64_t memory_bytes = 0;    // engine's own accounting of the above
-  bool index_complete = false;  // everything on disk is known to memory (warm-up finished)
-  uint32_t shards_loaded = 0;   // of shards
+  uint64_t entities = 0;          // resident in memory
+  uint64_t fact_sets = 0;         // resident
+  uint64_t facts = 0;             // members of resident sets, chunks on disk included
+  uint64_t plain_keys = 0;        // resident
+  uint64_t ids = 0;               // ordinals of all id dictionaries
+  uint64_t ids_memory_bytes = 0;  // held for them; in memory_bytes too
+  uint64_t memory_bytes = 0;      // engine's own accounting of the above
+  bool index_complete = false;    // everything on disk is known to memory (warm-up finished)
+  uint32_t shards_loaded = 0;     // of shards
   uint32_t shards = 0;
   uint32_t partitions = 0;
 

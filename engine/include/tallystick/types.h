@@ -48,6 +48,8 @@ struct FactKey {
 inline constexpr std::string_view kPlainSetMetric = "set";
 inline constexpr std::string_view kPlainBitsMetric = "bits";
 
+inline constexpr uint64_t kNoOrdinal = UINT64_MAX;  // see Engine::FindOrdinals
+
 // Uids first..last, both included (so that 2^64-1 can be named).
 struct UidRange {
   uint64_t first = 0;

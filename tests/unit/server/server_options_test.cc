@@ -49,7 +49,7 @@ TEST(ServerOptions, MistakesAreNamedWithFileAndLine) {
   EXPECT_EQ(ErrorOf("durability = sometimes"),
             "conf:1: 'durability' must be one of: always everysec no");
   EXPECT_EQ(ErrorOf("accept-loss = maybe"), "conf:1: 'accept-loss' must be yes or no");
-  EXPECT_EQ(ErrorOf("[nosuch]"), "conf:1: unknown section; there are [server] and [schema]");
+  EXPECT_EQ(ErrorOf("[nosuch]"), "conf:1: unknown section; there are [server], [schema] and [ids]");
   EXPECT_EQ(ErrorOf("config = other"), "conf:1: unknown setting 'config'");
   EXPECT_EQ(ErrorOf("[schema]\na = like\na = fav"), "conf:3: entity type 'a' is declared twice");
   EXPECT_EQ(ErrorOf("[schema]\narticle = like:nosense").substr(0, 8), "conf:2: ");
