@@ -214,6 +214,19 @@ Status Committer::Commit(std::span<const uint32_t> partitions) {
   return status;
 }
 
+Status Committer::CommitTogether(std::span<const uint32_t> partitions,
+                                 const std::function<bool()>& push) {
+  Status status;
+  {
+    ConsumerLocks locks(*state_, partitions);
+    if (state_->read_only()) return state_->ReadOnlyError();
+    if (!push()) return Status();
+    status = CommitLocked(partitions, nullptr);
+  }
+  on_journaled_();
+  return status;
+}
+
 Status Committer::CommitAll() {
   std::vector<uint32_t> all;
   for (const auto& p : state_->partitions) {

@@ -32,9 +32,16 @@ class Committer {
   // Waits until the shard's ring has room for another event, committing by itself when nobody else
   // does. kBusy after timeout_ms. Without the shard's mutex.
   Status WaitForRoom(uint32_t shard, int32_t timeout_ms);
-  bool HasRoom(const Shard& shard) const {
-    return shard.in_flight.load(std::memory_order_relaxed) < state_->options.ring_events_per_shard;
+  bool HasRoom(const Shard& shard) const { return HasRoom(shard, 1); }
+  bool HasRoom(const Shard& shard, uint32_t events) const {
+    return shard.in_flight.load(std::memory_order_relaxed) + events <=
+           state_->options.ring_events_per_shard;
   }
+
+  // Runs `push` while nobody drains these partitions (ascending, no duplicates), and when it
+  // answers true commits at once: what it pushed is in one write of the store, so that a restart
+  // finds all of it or nothing. `push` locks the shards that it needs; it must see to room first.
+  Status CommitTogether(std::span<const uint32_t> partitions, const std::function<bool()>& push);
 
   // All consumers are locked by the caller, who wants one write batch for all (see
   // EngineImpl::Wipe). `extra` adds to the batch.

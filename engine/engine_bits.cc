@@ -68,10 +68,7 @@ Result<std::optional<uint64_t>> EngineImpl::FirstClear(const FactKey& key, UidRa
       },
       [&](const SetView& view) {
         if (view.plain != nullptr && view.plain->type == PlainType::kString) {
-          for (uint64_t bit = range.first; bit <= range.last && !found; ++bit) {
-            if (!StringBit(view.plain->value, bit)) found = bit;
-            if (bit == UINT64_MAX) break;
-          }
+          found = FirstStringBit(view.plain->value, range, false);
         } else if (view.set == nullptr) {
           found = range.first;
         } else {
@@ -100,16 +97,36 @@ Result<std::vector<std::optional<int64_t>>> EngineImpl::BitField(const FactKey& 
                                                                  const WriteOptions& options,
                                                                  Ticket* ticket) {
   std::vector<std::optional<int64_t>> answers;
+  const auto absent = [&ops](const FactSet& set) -> std::optional<uint64_t> {
+    for (const BitFieldOp& op : ops) {
+      if (const auto chunk = set.FirstAbsent({op.first, op.first + op.bits - 1u})) return chunk;
+    }
+    return std::nullopt;
+  };
+  const bool only_reads = std::all_of(ops.begin(), ops.end(), [](const BitFieldOp& op) {
+    return op.kind == BitFieldOp::Kind::kGet;
+  });
+  if (only_reads) {  // needs no room for an event, and is answered when writes are refused
+    const Status status = ReadSet(key, ticket, absent, [&](const SetView& view) {
+      const bool string = view.plain != nullptr && view.plain->type == PlainType::kString;
+      const auto get = [&](uint64_t bit) {
+        return string ? StringBit(view.plain->value, bit)
+                      : view.set != nullptr && view.set->set.Contains(bit);
+      };
+      for (const BitFieldOp& op : ops)
+        answers.push_back(RunBitFieldOp(op, get, [](uint64_t, bool) {}));
+      return Status();
+    });
+    if (!status.ok()) return Fail(status);
+    return answers;
+  }
   Ticket own;
   const auto decide = [&](const WritePath::Current& now,
                           WritePath::Change* change) -> std::optional<uint64_t> {
     answers.clear();
     const bool string = now.plain != nullptr && now.plain->type == PlainType::kString;
     if (now.set != nullptr) {
-      for (const BitFieldOp& op : ops) {
-        if (const auto chunk = now.set->FirstAbsent({op.first, op.first + op.bits - 1u}))
-          return chunk;
-      }
+      if (const auto chunk = absent(*now.set)) return chunk;
     }
     std::map<uint64_t, bool> written;
     for (const BitFieldOp& op : ops) {

@@ -19,6 +19,15 @@ Status EngineImpl::Apply(std::span<const FactOp> ops, std::span<FactOutcome> out
   return Finish(options, own, ticket);
 }
 
+Result<bool> EngineImpl::Move(const FactOp& take, const FactOp& put, const WriteOptions& options,
+                              Ticket* ticket) {
+  Ticket own;
+  auto moved = write_path_.Move(take, put, options.busy_timeout_ms, &own);
+  if (!moved) return moved;
+  if (Status s = Finish(options, own, ticket); !s.ok()) return Fail(std::move(s));
+  return moved;
+}
+
 Result<uint64_t> EngineImpl::ClearRange(const FactKey& key, UidRange range,
                                         const WriteOptions& options, Ticket* ticket) {
   Ticket own;
@@ -103,10 +112,10 @@ Result<std::optional<uint64_t>> EngineImpl::Scan(const FactKey& key, uint64_t fr
       },
       [&](const SetView& view) {
         if (view.plain != nullptr && view.plain->type == PlainType::kString) {
-          auto bit = FirstStringBit(view.plain->value, from);
+          auto bit = FirstStringBit(view.plain->value, {from, UINT64_MAX}, true);
           while (bit && uids->size() - before < limit) {
             uids->push_back(*bit);
-            bit = FirstStringBit(view.plain->value, *bit + 1);
+            bit = FirstStringBit(view.plain->value, {*bit + 1, UINT64_MAX}, true);
           }
           next = bit;
         } else if (view.set != nullptr) {

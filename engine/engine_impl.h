@@ -29,6 +29,8 @@ class EngineImpl final : public Engine {
   Status Close() override;
   Status Apply(std::span<const FactOp> ops, std::span<FactOutcome> outcomes,
                const WriteOptions& options, Ticket* ticket) override;
+  Result<bool> Move(const FactOp& take, const FactOp& put, const WriteOptions& options,
+                    Ticket* ticket) override;
   Result<uint64_t> ClearRange(const FactKey& key, UidRange range, const WriteOptions& options,
                               Ticket* ticket) override;
   Result<uint64_t> Cardinality(const FactKey& key, UidRange range, Ticket* ticket) override;

@@ -1,7 +1,10 @@
 #include "engine/plain_string.h"
 
+#include "engine/base/coding.h"
+
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace tallystick {
 
@@ -22,40 +25,67 @@ void SetStringBit(std::string* value, uint64_t bit, bool on) {
   (*value)[byte] = static_cast<char>(on ? old | mask : old & ~mask);
 }
 
-uint64_t StringBits(std::string_view value, UidRange range) {
-  if (value.empty() || range.first >= value.size() * 8) return 0;
+namespace {
+
+// The 64 bits from bit `word` * 64 on, the first one highest; what lies behind the end is 0.
+uint64_t WordAt(std::string_view value, uint64_t word) {
+  uint64_t bytes = 0;
+  const size_t at = word * 8;
+  std::memcpy(&bytes, value.data() + at, std::min<size_t>(8, value.size() - at));
+  return ByteSwap(bytes);
+}
+
+// Of a word, the bits first .. last (0 to 63, the highest first).
+uint64_t Between(uint64_t first, uint64_t last) {
+  return (~uint64_t{0} >> first) & (~uint64_t{0} << (63 - last));
+}
+
+// Calls visit(word, mask) for each word of the string that range touches, ascending, until it says
+// false.
+template <typename Visit>
+void ForEachWord(std::string_view value, UidRange range, Visit visit) {
+  if (value.empty() || range.first > range.last || range.first >= value.size() * 8) return;
   const uint64_t last = std::min<uint64_t>(range.last, value.size() * 8 - 1);
-  uint64_t count = 0;
-  for (uint64_t bit = range.first; bit <= last;) {
-    if (bit % 8 == 0 && bit + 7 <= last) {
-      count += static_cast<uint64_t>(std::popcount(static_cast<unsigned char>(value[bit / 8])));
-      bit += 8;
-    } else {
-      if (StringBit(value, bit)) ++count;
-      ++bit;
-    }
+  for (uint64_t word = range.first / 64; word <= last / 64; ++word) {
+    const uint64_t mask = Between(word == range.first / 64 ? range.first % 64 : 0,
+                                  word == last / 64 ? last % 64 : 63);
+    if (!visit(word, mask)) return;
   }
+}
+
+}  // namespace
+
+uint64_t StringBits(std::string_view value, UidRange range) {
+  uint64_t count = 0;
+  ForEachWord(value, range, [&](uint64_t word, uint64_t mask) {
+    count += static_cast<uint64_t>(std::popcount(WordAt(value, word) & mask));
+    return true;
+  });
   return count;
 }
 
-std::optional<uint64_t> FirstStringBit(std::string_view value, uint64_t from) {
-  for (uint64_t bit = from; bit < value.size() * 8;) {
-    if (bit % 8 == 0 && value[bit / 8] == 0) {
-      bit += 8;
-    } else if (StringBit(value, bit)) {
-      return bit;
-    } else {
-      ++bit;
-    }
-  }
-  return std::nullopt;
+std::optional<uint64_t> FirstStringBit(std::string_view value, UidRange range, bool on) {
+  std::optional<uint64_t> found;
+  ForEachWord(value, range, [&](uint64_t word, uint64_t mask) {
+    const uint64_t bits = WordAt(value, word);
+    if (const uint64_t wanted = (on ? bits : ~bits) & mask; wanted != 0)
+      found = word * 64 + static_cast<uint64_t>(std::countl_zero(wanted));
+    return !found;
+  });
+  if (found || on || range.first > range.last) return found;
+  const uint64_t beyond = std::max<uint64_t>(range.first, value.size() * 8);
+  return beyond <= range.last ? std::optional(beyond) : std::nullopt;
 }
 
 std::optional<uint64_t> LastStringBit(std::string_view value, UidRange range) {
-  if (value.empty()) return std::nullopt;
-  uint64_t bit = std::min<uint64_t>(range.last, value.size() * 8 - 1) + 1;
-  while (bit-- > range.first) {
-    if (StringBit(value, bit)) return bit;
+  if (value.empty() || range.first > range.last || range.first >= value.size() * 8)
+    return std::nullopt;
+  const uint64_t last = std::min<uint64_t>(range.last, value.size() * 8 - 1);
+  for (uint64_t word = last / 64 + 1; word-- > range.first / 64;) {
+    const uint64_t mask = Between(word == range.first / 64 ? range.first % 64 : 0,
+                                  word == last / 64 ? last % 64 : 63);
+    if (const uint64_t wanted = WordAt(value, word) & mask; wanted != 0)
+      return word * 64 + 63 - static_cast<uint64_t>(std::countr_zero(wanted));
   }
   return std::nullopt;
 }

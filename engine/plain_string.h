@@ -20,7 +20,8 @@ bool StringBit(std::string_view value, uint64_t bit);
 void SetStringBit(std::string* value, uint64_t bit, bool on);
 // Set bits within range. O(bytes of the range).
 uint64_t StringBits(std::string_view value, UidRange range);
-std::optional<uint64_t> FirstStringBit(std::string_view value, uint64_t from);
+// The first bit within range that is set (or, !on, clear; clear ones go on behind the string).
+std::optional<uint64_t> FirstStringBit(std::string_view value, UidRange range, bool on);
 std::optional<uint64_t> LastStringBit(std::string_view value, UidRange range);
 // A bitmap as the string that Redis would hold. `bits` may be null.
 std::string BitsAsString(const MetricSet* bits, uint64_t bytes);

@@ -145,17 +145,6 @@ void WritePath::Push(Located& at, Event event, Ticket* ticket) {
 // ---- Facts
 // ---------------------------------------------------------------------------------------
 
-struct WritePath::Prepared {
-  const FactOp* op = nullptr;
-  FactOutcome* outcome = nullptr;
-  const EtypeInfo* etype = nullptr;
-  Eid eid{std::string_view()};
-  uint64_t hash = 0;
-  uint32_t shard = 0;
-  uint8_t metric = 0;
-  bool metric_known = false;
-};
-
 Status WritePath::Prepare(const FactOp& op, const Prepared* before, Prepared* prepared) {
   // A batch tends to repeat its names.
   const bool same_names = before != nullptr && before->metric_known &&
@@ -265,7 +254,8 @@ void WritePath::ApplyWindow(PreparedSpan window, int32_t busy_timeout_ms,
     Shard& shard = state_->shard(shard_index);
     group.locked = shard.mutex.TryLock();
     if (!group.locked) continue;
-    for_entities(group, [&](const Prepared& p) { shard.table.PrefetchSlot(p.hash); });
+    for_entities(group, [&](const Prepared& p)
+                            TALLY_NO_THREAD_SAFETY_ANALYSIS { shard.table.PrefetchSlot(p.hash); });
   }
   const auto for_locked = [&](auto&& run) {
     for (Group& group : std::span(groups).first(count)) {
@@ -273,17 +263,19 @@ void WritePath::ApplyWindow(PreparedSpan window, int32_t busy_timeout_ms,
     }
   };
   for_locked([&](Group& group, Shard& shard) {
-    for_entities(group, [&](const Prepared& p) { shard.table.PrefetchEntity(p.hash); });
+    for_entities(group, [&](const Prepared& p) TALLY_NO_THREAD_SAFETY_ANALYSIS {
+      shard.table.PrefetchEntity(p.hash);
+    });
   });
   for_locked([&](Group& group, Shard& shard) {
-    for_entities(group, [&](const Prepared& p) {
+    for_entities(group, [&](const Prepared& p) TALLY_NO_THREAD_SAFETY_ANALYSIS {
       const Entity* entity = shard.table.Find(p.hash, p.etype->id, p.eid);
       const MetricSet* set =
           entity != nullptr && p.metric_known ? entity->FindSet(p.metric) : nullptr;
       if (set != nullptr) set->set.Prefetch();
     });
   });
-  for_locked([&](Group& group, Shard& shard) {
+  for_locked([&](Group& group, Shard& shard) TALLY_NO_THREAD_SAFETY_ANALYSIS {
     for (const Prepared* p : group.ops) {
       if (!ApplyIfAtHand(shard, *p, ticket)) break;
       ++group.done;
@@ -600,6 +592,7 @@ Status WritePath::Rebuild(const EntityKey& key, int32_t busy_timeout_ms, Ticket*
         damaged = Status::Error(StatusCode::kCorruption, "a fact set is damaged in memory");
     }
     if (!damaged.ok()) return Need::Done();
+    at.shard.mutex.AssumeHeld();
     const CountRecord now = RecordOf(at.etype, *at.entity, at.shard.sequence);
     before->slots = now.slots;
     before->values = now.values;

@@ -29,6 +29,8 @@ class WritePath {
              Ticket* ticket);
   Result<uint64_t> ClearRange(const FactKey& key, UidRange range, int32_t busy_timeout_ms,
                               Ticket* ticket);
+  // Both changes or none, journaled together (write_path_move.cc).
+  Result<bool> Move(const FactOp& take, const FactOp& put, int32_t busy_timeout_ms, Ticket* ticket);
   Result<int64_t> AddToCounter(const EntityKey& entity, std::string_view slot, int64_t delta,
                                int32_t busy_timeout_ms, Ticket* ticket);
   // Pushes the reset; the counts before it are in *before.
@@ -148,7 +150,17 @@ class WritePath {
   uint64_t NowMs() const { return state_->clock->WallMs(); }
 
  private:
-  struct Prepared;
+  // An operation with its names looked up.
+  struct Prepared {
+    const FactOp* op = nullptr;
+    FactOutcome* outcome = nullptr;
+    const EtypeInfo* etype = nullptr;
+    Eid eid{std::string_view()};
+    uint64_t hash = 0;
+    uint32_t shard = 0;
+    uint8_t metric = 0;
+    bool metric_known = false;
+  };
   using PreparedSpan = std::span<const Prepared* const>;
   // `before`: the operation of the batch that was prepared last; null when there is none.
   Status Prepare(const FactOp& op, const Prepared* before, Prepared* prepared);

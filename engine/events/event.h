@@ -12,7 +12,7 @@
 
 namespace tallystick {
 
-struct Entity;
+class Entity;
 
 // Persisted in the journal: values never change meaning, new kinds are appended.
 enum class EventKind : uint8_t {

@@ -66,10 +66,14 @@ enum CommandFlags : uint32_t {
   kFast = 1u << 7,
   kNoAuth = 1u << 8,
   kBlocking = 1u << 9,
+  // The first argument says how many keys follow; first_key is 0.
+  kMovableKeys = 1u << 10,
   // Adds its facts to the batch; every other command is a barrier.
   kBatch = 1u << 16,
   // Always runs on a worker thread: it may walk much or wait long.
   kSlow = 1u << 17,
+  // The first key is only written, the others are only read.
+  kTargetFirst = 1u << 18,
 };
 
 enum class Group : uint8_t {

@@ -1,5 +1,6 @@
 // COMMAND and its subcommands: the command table, told to clients and printed as docs/commands.md.
 #include <algorithm>
+#include <utility>
 
 #include "server/commands/command_table.h"
 #include "server/commands/handlers.h"
@@ -16,9 +17,17 @@ struct FlagName {
   std::string_view name;
 };
 constexpr FlagName kFlagNames[] = {
-    {kWrite, "write"},       {kReadonly, "readonly"}, {kDenyOom, "denyoom"},   {kAdmin, "admin"},
-    {kNoScript, "noscript"}, {kBlocking, "blocking"}, {kLoadingOk, "loading"}, {kStale, "stale"},
-    {kFast, "fast"},         {kNoAuth, "no_auth"},
+    {kWrite, "write"},
+    {kReadonly, "readonly"},
+    {kDenyOom, "denyoom"},
+    {kAdmin, "admin"},
+    {kNoScript, "noscript"},
+    {kBlocking, "blocking"},
+    {kLoadingOk, "loading"},
+    {kStale, "stale"},
+    {kFast, "fast"},
+    {kNoAuth, "no_auth"},
+    {kMovableKeys, "movablekeys"},
 };
 
 constexpr std::string_view GroupName(Group group) {
@@ -89,17 +98,19 @@ std::vector<std::string_view> Categories(const CommandSpec& spec) {
   return names;
 }
 
-void WriteKeySpecs(ReplyWriter* out, const CommandSpec& spec) {
-  if (spec.first_key == 0) {
-    out->Set(0);
-    return;
-  }
-  out->Set(1);
+struct KeyUse {
+  std::string_view access;  // Redis's words: RO, RW, OW
+  std::string_view purpose;
+};
+
+// One key specification: where the keys begin, and how the others are found from there.
+void WriteKeySpec(ReplyWriter* out, KeyUse use, int index, std::string_view find,
+                  std::span<const std::pair<std::string_view, int>> how) {
   out->Map(3);
   out->Bulk("flags");
   out->Set(2);
-  out->Simple((spec.flags & kWrite) != 0 ? "RW" : "RO");
-  out->Simple((spec.flags & kWrite) != 0 ? "update" : "access");
+  out->Simple(use.access);
+  out->Simple(use.purpose);
   out->Bulk("begin_search");
   out->Map(2);
   out->Bulk("type");
@@ -107,19 +118,43 @@ void WriteKeySpecs(ReplyWriter* out, const CommandSpec& spec) {
   out->Bulk("spec");
   out->Map(1);
   out->Bulk("index");
-  out->Integer(spec.first_key);
+  out->Integer(index);
   out->Bulk("find_keys");
   out->Map(2);
   out->Bulk("type");
-  out->Bulk("range");
+  out->Bulk(find);
   out->Bulk("spec");
-  out->Map(3);
-  out->Bulk("lastkey");
-  out->Integer(spec.last_key < 0 ? spec.last_key : spec.last_key - spec.first_key);
-  out->Bulk("keystep");
-  out->Integer(spec.key_step);
-  out->Bulk("limit");
-  out->Integer(0);
+  out->Map(how.size());
+  for (const auto& [name, value] : how) {
+    out->Bulk(name);
+    out->Integer(value);
+  }
+}
+
+void WriteKeyRange(ReplyWriter* out, KeyUse use, int first, int last, int step) {
+  const std::pair<std::string_view, int> how[] = {
+      {"lastkey", last < 0 ? last : last - first}, {"keystep", step}, {"limit", 0}};
+  WriteKeySpec(out, use, first, "range", how);
+}
+
+void WriteKeySpecs(ReplyWriter* out, const CommandSpec& spec) {
+  constexpr KeyUse kRead{"RO", "access"};
+  if ((spec.flags & kMovableKeys) != 0) {
+    constexpr std::pair<std::string_view, int> kHow[] = {
+        {"keynumidx", 0}, {"firstkey", 1}, {"keystep", 1}};
+    out->Set(1);
+    WriteKeySpec(out, kRead, 1, "keynum", kHow);
+  } else if (spec.first_key == 0) {
+    out->Set(0);
+  } else if ((spec.flags & kTargetFirst) != 0) {
+    out->Set(2);
+    WriteKeyRange(out, {"OW", "update"}, spec.first_key, spec.first_key, 1);
+    WriteKeyRange(out, kRead, spec.first_key + 1, spec.last_key, spec.key_step);
+  } else {
+    out->Set(1);
+    WriteKeyRange(out, (spec.flags & kWrite) != 0 ? KeyUse{"RW", "update"} : kRead, spec.first_key,
+                  spec.last_key, spec.key_step);
+  }
 }
 
 bool IsSubcommandOf(const CommandSpec& spec, const CommandSpec& container) {
@@ -274,14 +309,22 @@ Flow CommandGetKeys(CommandContext& c) {
   const auto request = c.args.subspan(2);
   const CommandSpec* spec = FindCommand(request).spec;
   if (spec == nullptr) return c.Error(error::kInvalidCommand);
-  if (spec->first_key == 0) return c.Error("ERR The command has no key arguments");
+  const bool counted = (spec->flags & kMovableKeys) != 0;
+  if (spec->first_key == 0 && !counted) return c.Error("ERR The command has no key arguments");
   if (!ArityFits(*spec, request.size())) {
     return c.Error("ERR Invalid number of arguments specified for command");
   }
   const int count = static_cast<int>(request.size());
-  const int last = spec->last_key < 0 ? count + spec->last_key : spec->last_key;
   std::vector<std::string_view> keys;
-  for (int i = spec->first_key; i <= last && i < count; i += spec->key_step) {
+  if (counted) {
+    const std::optional<uint64_t> number = ParseUint64(request[1]);
+    if (!number || *number == 0 || *number > request.size() - 2)
+      return c.Error("ERR Invalid arguments specified for command");
+    const auto named = request.subspan(2, *number);
+    keys.assign(named.begin(), named.end());
+  }
+  const int last = counted ? 0 : spec->last_key < 0 ? count + spec->last_key : spec->last_key;
+  for (int i = spec->first_key; !counted && i <= last && i < count; i += spec->key_step) {
     keys.push_back(request[static_cast<size_t>(i)]);
   }
   c.reply().Array(keys.size());

@@ -284,32 +284,30 @@ Flow SMove(CommandContext& c) {
     c.reply().Integer(0);
     return Flow::kNext;
   }
-  // One operation on the member; what it did is in *outcome.
-  const auto run = [&](FactOpKind kind, const SetView& set, SetLabels labels,
-                       FactOutcome* outcome) -> Status {
-    FactOp op = MemberOp(kind, labels, set.key, member);
-    if (HasIds(c, set.key)) {
-      const auto uids = UidsOf(c, set.key, {&member, 1}, kind == FactOpKind::kSet);
-      if (!uids) return uids.error();
-      op = {.kind = kind, .labels = labels, .key = set.key, .uid = (*uids)->front()};
-    }
-    Status status = c.engine().Apply({&op, 1}, {outcome, 1}, CommandContext::Deferred(), c.ticket);
-    if (status.ok() && outcome->error != StatusCode::kOk)
-      status = Status::Error(outcome->error, "");
-    return status;
+  // The operation on the member of one of the sets, under the number that it has there.
+  const auto op_on = [&](FactOpKind kind, const SetView& set, SetLabels labels) -> Result<FactOp> {
+    if (!HasIds(c, set.key)) return MemberOp(kind, labels, set.key, member);
+    const auto uids = UidsOf(c, set.key, {&member, 1}, kind == FactOpKind::kSet);
+    if (!uids) return Fail(uids.error());
+    return FactOp{.kind = kind, .labels = labels, .key = set.key, .uid = (*uids)->front()};
   };
+  const Result<FactOp> has = op_on(FactOpKind::kHas, *from, {});
+  if (!has) return c.Fail(has.error());
   FactOutcome held;
-  Status status = run(FactOpKind::kHas, *from, {}, &held);
+  const Status status =
+      c.engine().Apply({&*has, 1}, {&held, 1}, CommandContext::Deferred(), c.ticket);
   if (!status.ok()) return c.Fail(status);
+  if (held.error != StatusCode::kOk) return c.Fail(Status::Error(held.error, ""));
+  bool moved = held.before;
   if (held.before && c.args[1] != c.args[2]) {
     if (!may_have(*to)) return c.Error(error::kMember);
-    // Added first: a crash between the two leaves the member in both sets rather than in none.
-    FactOutcome outcome;
-    status = run(FactOpKind::kSet, *to, MemberLabels(to->view), &outcome);
-    if (status.ok()) status = run(FactOpKind::kClear, *from, {}, &outcome);
-    if (!status.ok()) return c.Fail(status);
+    const Result<FactOp> put = op_on(FactOpKind::kSet, *to, MemberLabels(to->view));
+    if (!put) return c.Fail(put.error());
+    const Result<bool> done = c.engine().Move(*has, *put, CommandContext::Deferred(), c.ticket);
+    if (!done) return c.Fail(done.error());
+    moved = *done;
   }
-  c.reply().Integer(held.before ? 1 : 0);
+  c.reply().Integer(moved ? 1 : 0);
   return Flow::kNext;
 }
 

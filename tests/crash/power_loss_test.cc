@@ -2,10 +2,13 @@
 // found is a prefix of the acknowledged operations that holds everything that was fsynced; after
 // the death of the process alone it is all of them; after a failed write or fsync nothing is
 // acknowledged that is not so. Counts equal facts each time. One writer, so the journal's order is
-// the model's order.
+// the model's order. Among the operations are those that change many facts or two sets at once
+// (moves, unions that are stored, imports, a range that is cleared): of them, too, all or nothing
+// is found.
 //
 // TALLYSTICK_TEST_CYCLES: lives of the directory (default 40); the seed is printed.
 #include "engine/environment.h"
+#include "engine/facts/portable_image.h"
 #include "tests/support/fault_file_system.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_seed.h"
@@ -24,23 +27,49 @@ namespace tallystick {
 namespace {
 
 constexpr uint64_t kEntities = 24;
+constexpr uint64_t kSets = kEntities + 6;  // beyond the entities: plain sets
 constexpr uint64_t kUids = 40;
+constexpr uint64_t kCounterPlace = kUids;    // in place of a uid: the counter part
+constexpr uint64_t kBlockPlace = kUids + 1;  // in place of a uid: kBlockMembers of them at once
+constexpr uint64_t kBlockMembers = 1500;
+constexpr UidRange kBlockRange{uint64_t{1} << 40, (uint64_t{1} << 40) + 3 * kBlockMembers};
+
+enum class Kind : uint8_t { kFact, kCounter, kMove, kUnion, kBlock };
 
 struct Operation {
-  bool counter = false;  // else a fact
+  Kind kind = Kind::kFact;
   uint64_t entity = 0;
   uint64_t uid = 0;
   bool set = false;
   int64_t delta = 0;
+  uint64_t from = 0, also = 0;  // other sets, of the same kind of uids
 };
 
-using State = std::map<std::pair<uint64_t, uint64_t>, int64_t>;  // (entity, uid or kUids: counter)
+using State = std::map<std::pair<uint64_t, uint64_t>, int64_t>;  // (set, uid or what is in place)
 
 void Apply(const Operation& op, State* state) {
-  if (op.counter) {
-    (*state)[{op.entity, kUids}] += op.delta;
-  } else {
-    (*state)[{op.entity, op.uid}] = op.set ? 1 : 0;
+  switch (op.kind) {
+    case Kind::kFact:
+      (*state)[{op.entity, op.uid}] = op.set ? 1 : 0;
+      break;
+    case Kind::kCounter:
+      (*state)[{op.entity, kCounterPlace}] += op.delta;
+      break;
+    case Kind::kMove:
+      if ((*state)[{op.from, op.uid}] == 0 || op.from == op.entity) break;
+      (*state)[{op.from, op.uid}] = 0;
+      (*state)[{op.entity, op.uid}] = 1;
+      break;
+    case Kind::kUnion:
+      for (uint64_t uid = 0; uid <= kBlockPlace; ++uid) {
+        if (uid == kCounterPlace) continue;
+        const bool member = (*state)[{op.from, uid}] != 0 || (*state)[{op.also, uid}] != 0;
+        (*state)[{op.entity, uid}] = member ? 1 : 0;
+      }
+      break;
+    case Kind::kBlock:
+      (*state)[{op.entity, kBlockPlace}] = op.set ? 1 : 0;
+      break;
   }
 }
 
@@ -71,6 +100,17 @@ class PowerLossTest : public testing::Test {
     return ordinal;
   }
   static std::string Eid(uint64_t entity) { return std::to_string(entity); }
+  FactKey KeyOf(uint64_t entity) const {
+    if (entity < kEntities) return {"like", "article", eids_[entity]};
+    return {kPlainSetMetric, "", eids_[entity]};
+  }
+  // Another set whose uids are numbered alike.
+  uint64_t Like(uint64_t entity) {
+    for (;;) {
+      const uint64_t other = Below(kSets);
+      if ((other % 3 == 0) == (entity % 3 == 0)) return other;
+    }
+  }
 
   void Open() {
     Options options;
@@ -95,20 +135,66 @@ class PowerLossTest : public testing::Test {
   void Load(uint64_t n) {
     for (uint64_t i = 0; i < n; ++i) {
       Operation op;
-      op.counter = Below(5) == 0;
-      op.entity = Below(kEntities);
+      op.entity = Below(kSets);
+      switch (Below(20)) {
+        case 0:
+        case 1:
+          op.kind = Kind::kUnion;
+          break;
+        case 2:
+        case 3:
+        case 4:
+          op.kind = Kind::kMove;
+          break;
+        case 5:
+          op.kind = Kind::kBlock;
+          break;
+        case 6:
+        case 7:
+        case 8:
+        case 9:
+          op.kind = Kind::kCounter;
+          break;
+        default:
+          break;
+      }
+      if (op.kind == Kind::kCounter || op.kind == Kind::kBlock) op.entity %= kEntities;
+      op.from = Like(op.entity);
+      op.also = Like(op.entity);
       op.uid = Below(kUids);
       op.set = Below(5) < 3;
       op.delta = static_cast<int64_t>(Below(9)) - 3;
       WriteOptions wait;
       wait.wait = Below(10) == 0 ? WaitFor::kDisk : WaitFor::kDefault;
-      const FactKey key{"like", "article", eids_[op.entity]};
-      const uint64_t uid = op.counter ? 0 : UidOf(op.entity, op.uid, op.set);
+      if (with_ids_) {  // bulk changes do not go through the dictionary
+        op.entity %= kEntities;
+        if (op.kind != Kind::kCounter) op.kind = Kind::kFact;
+      }
+      const FactKey key = KeyOf(op.entity);
+      const uint64_t uid = op.kind == Kind::kCounter ? 0 : UidOf(op.entity, op.uid, op.set);
       bool ok = false;
-      if (op.counter) {
-        ok = engine_->AddToCounter(key.entity(), "view", op.delta, wait).has_value();
-      } else {
-        ok = (op.set ? engine_->Set(key, uid, wait) : engine_->Clear(key, uid, wait)).has_value();
+      switch (op.kind) {
+        case Kind::kFact:
+          ok = (op.set ? engine_->Set(key, uid, wait) : engine_->Clear(key, uid, wait)).has_value();
+          break;
+        case Kind::kCounter:
+          ok = engine_->AddToCounter(key.entity(), "view", op.delta, wait).has_value();
+          break;
+        case Kind::kMove:
+          ok = engine_
+                   ->Move({FactOpKind::kClear, {}, KeyOf(op.from), uid},
+                          {FactOpKind::kSet, {}, key, uid}, wait)
+                   .has_value();
+          break;
+        case Kind::kUnion: {
+          const FactKey sources[] = {KeyOf(op.from), KeyOf(op.also)};
+          ok = engine_->StoreCombined(SetOp::kUnion, sources, key, {}, wait).has_value();
+          break;
+        }
+        case Kind::kBlock:
+          ok = op.set ? engine_->Import(key, block_, ImportMode::kAdd, {}, wait).has_value()
+                      : engine_->ClearRange(key, kBlockRange, wait).has_value();
+          break;
       }
       operations_.push_back(op);
       if (!ok) return;
@@ -128,8 +214,8 @@ class PowerLossTest : public testing::Test {
 
   State Found() {
     State found;
-    for (uint64_t entity = 0; entity < kEntities; ++entity) {
-      const FactKey key{"like", "article", eids_[entity]};
+    for (uint64_t entity = 0; entity < kSets; ++entity) {
+      const FactKey key = KeyOf(entity);
       int64_t likes = 0;
       for (uint64_t i = 0; i < kUids; ++i) {
         const auto has = engine_->Has(key, UidOf(entity, i, false));
@@ -139,17 +225,23 @@ class PowerLossTest : public testing::Test {
           ++likes;
         }
       }
+      const auto in_block = engine_->Cardinality(key, kBlockRange);
+      EXPECT_TRUE(in_block.has_value()) << in_block.error().ToString();
+      EXPECT_TRUE(*in_block == 0 || *in_block == kBlockMembers) << *in_block;
+      if (*in_block != 0) found[{entity, kBlockPlace}] = 1;
+      likes += static_cast<int64_t>(*in_block);
       std::vector<uint64_t> uids;
       std::vector<std::string> names;
       EXPECT_TRUE(engine_->Scan(key, 0, SIZE_MAX, &uids).has_value());
-      if (with_ids_) {
+      if (with_ids_ && entity < kEntities) {
         EXPECT_TRUE(engine_->ReadIds("article", uids, &names).ok()) << "an ordinal without an id";
       }
       EXPECT_EQ(uids.size(), static_cast<size_t>(likes)) << "a fact of nobody's";
+      if (entity >= kEntities) continue;
       const auto counts = engine_->GetCounts(key.entity());
       EXPECT_TRUE(counts.has_value());
       EXPECT_EQ(counts->values[0], likes) << "entity " << entity;
-      if (counts->values[4] != 0) found[{entity, kUids}] = counts->values[4];
+      if (counts->values[4] != 0) found[{entity, kCounterPlace}] = counts->values[4];
       const auto proof = engine_->Verify(key.entity());
       EXPECT_TRUE(proof.has_value());
       for (const VerifiedSlot& slot : proof->slots) {
@@ -192,8 +284,15 @@ class PowerLossTest : public testing::Test {
   std::shared_ptr<FaultFileSystem> fs_ = std::make_shared<FaultFileSystem>(dir_.path());
   std::vector<std::string> eids_ = [] {
     std::vector<std::string> eids;
-    for (uint64_t i = 0; i < kEntities; ++i) eids.push_back(Eid(i));
+    for (uint64_t i = 0; i < kSets; ++i) eids.push_back(Eid(i));
     return eids;
+  }();
+  const std::string block_ = [] {  // more than is changed under one lock
+    std::string image;
+    PortableWriter writer(&image);
+    for (uint64_t i = 0; i < kBlockMembers; ++i) writer.Append(kBlockRange.first + 3 * i);
+    writer.Finish();
+    return image;
   }();
   std::unique_ptr<Engine> engine_;
   bool always_ = false;
@@ -259,6 +358,30 @@ TEST_F(PowerLossTest, WhatIsFoundIsAPrefixThatHoldsAllThatWasDurable) {
 TEST_F(PowerLossTest, IdsAreFoundWithTheirFacts) {
   with_ids_ = true;
   RunLives();
+}
+
+TEST_F(PowerLossTest, ReadsGoOnWhenWritesAreRefused) {
+  ASSERT_NO_FATAL_FAILURE(Open());
+  const FactKey key = KeyOf(1);
+  ASSERT_TRUE(engine_->Set(key, 1).has_value());
+  Fault fault;
+  fault.call = FaultCall::kAppend;
+  fault.nth = 1;
+  fault.forever = true;
+  fs_->Arm(fault);
+  EXPECT_FALSE(engine_->Set(KeyOf(2), 1, {.wait = WaitFor::kDisk}).has_value());
+  const BitFieldOp get{.is_signed = false, .bits = 8};
+  const BitFieldOp set{.kind = BitFieldOp::Kind::kSet, .bits = 8, .value = 1};
+  const auto answers = engine_->BitField(key, {&get, 1}, {});
+  ASSERT_TRUE(answers.has_value()) << answers.error().ToString();
+  EXPECT_EQ(answers->at(0), std::optional<int64_t>(0x40));
+  EXPECT_EQ(engine_->BitField(key, {&set, 1}, {}).error().code(), StatusCode::kReadOnly);
+  EXPECT_TRUE(engine_->Export(key).has_value());
+  EXPECT_EQ(engine_->Import(key, block_).error().code(), StatusCode::kReadOnly);
+  const FactOp take{FactOpKind::kClear, {}, key, 1}, put{FactOpKind::kSet, {}, KeyOf(4), 1};
+  EXPECT_EQ(engine_->Move(take, put).error().code(), StatusCode::kReadOnly);
+  fs_->ClearFaults();
+  static_cast<void>(engine_->Close());
 }
 
 }  // namespace

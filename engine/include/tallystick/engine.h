@@ -106,6 +106,12 @@ class TALLYSTICK_EXPORT Engine {
   Result<FactOutcome> Toggle(const FactKey& key, uint64_t uid, const WriteOptions& options = {});
   Result<bool> Has(const FactKey& key, uint64_t uid);
 
+  // Clears what `take` names and, if that was set, sets what `put` names; answers whether it was
+  // (their kinds mean nothing). Nothing changes when both name the same. Both or neither, for
+  // others and for a restart: the events are journaled by the call, in one write of the store.
+  virtual Result<bool> Move(const FactOp& take, const FactOp& put, const WriteOptions& options = {},
+                            Ticket* ticket = nullptr) = 0;
+
   // Clears every member in range, as one event. Returns how many were cleared. O(members + chunks).
   virtual Result<uint64_t> ClearRange(const FactKey& key, UidRange range,
                                       const WriteOptions& options = {},
@@ -158,8 +164,8 @@ class TALLYSTICK_EXPORT Engine {
                                                      Ticket* ticket = nullptr) = 0;
   // Runs the operations in order, as one change under the shard's lock and one event; an answer
   // each, nullopt for an overflow with kFail. A plain bitmap grows to the last byte that an
-  // operation may write, changed or not; a plain string is written as a whole. Needs room in the
-  // ring also when all only read: use ReadBits for reads in bulk. `labels` as in FactOp.
+  // operation may write, changed or not; a plain string is written as a whole. When all only read
+  // it is a read, which is answered when writes are refused. `labels` as in FactOp.
   virtual Result<std::vector<std::optional<int64_t>>> BitField(const FactKey& key,
                                                                std::span<const BitFieldOp> ops,
                                                                SetLabels labels,

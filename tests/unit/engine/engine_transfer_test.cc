@@ -253,5 +253,81 @@ TEST_F(EngineTransferTest, KeepsWhatOthersDidDuringAnImport) {
   ASSERT_NO_FATAL_FAILURE(ExpectMembers(model));
 }
 
+TEST_F(EngineTransferTest, AMemberMovesAtOnce) {
+  // Facts and plain sets, of one shard and of several.
+  std::vector<std::string> eids;
+  for (int i = 0; i < 12; ++i) eids.push_back(std::to_string(i));
+  const auto key = [&](size_t i) {
+    return i < 8 ? FactKey{i % 2 == 0 ? "like" : "fav", "article", eids[i / 2]}
+                 : FactKey{kPlainSetMetric, "", eids[i]};
+  };
+  std::vector<Members> model(12);
+  for (int step = 0; step < 3000; ++step) {
+    const size_t from = Below(12), to = Below(12);
+    const uint64_t uid = Below(20);
+    if (Below(2) == 0) {
+      ASSERT_TRUE(engine_->Set(key(from), uid, {.wait = WaitFor::kMemory}).has_value());
+      model[from].insert(uid);
+      continue;
+    }
+    const auto moved = engine_->Move({FactOpKind::kClear, {}, key(from), uid},
+                                     {FactOpKind::kSet, {}, key(to), uid});
+    ASSERT_TRUE(moved.has_value()) << moved.error().ToString();
+    EXPECT_EQ(*moved, model[from].count(uid) != 0);
+    if (*moved && from != to) {
+      model[from].erase(uid);
+      model[to].insert(uid);
+    }
+  }
+  FactOp text{FactOpKind::kClear, {}, key(8), 0};
+  text.is_text = true;
+  text.text = "alice";
+  FactOp add = text;
+  FactOp put = text;
+  put.key = key(9);
+  add.kind = FactOpKind::kSet;
+  FactOutcome outcome;
+  ASSERT_TRUE(engine_->Apply({&add, 1}, {&outcome, 1}).ok());
+  EXPECT_TRUE(engine_->Move(text, put).value());
+  EXPECT_FALSE(engine_->Move(text, put).value());
+  ASSERT_TRUE(engine_->PlainSet("text", "abc").has_value());
+  EXPECT_EQ(engine_
+                ->Move({FactOpKind::kClear, {}, key(9), 1},
+                       {FactOpKind::kSet, {}, {kPlainSetMetric, "", "text"}, 1})
+                .error()
+                .code(),
+            StatusCode::kWrongType);
+  EXPECT_EQ(engine_
+                ->Move({FactOpKind::kClear, {}, key(9), 1},
+                       {FactOpKind::kSet, {}, {"a b", "article", "1"}, 1})
+                .error()
+                .code(),
+            StatusCode::kInvalidArgument);
+  ASSERT_NO_FATAL_FAILURE(Die());
+  for (size_t i = 0; i < 12; ++i) {
+    std::vector<uint64_t> uids;
+    ASSERT_TRUE(engine_->Scan(key(i), 0, 100, &uids).has_value());
+    EXPECT_EQ(Members(uids.begin(), uids.end()), model[i]);
+  }
+}
+
+// The locks of two shards and partitions are taken in one order.
+TEST_F(EngineTransferTest, MovesBackAndForthInTwoThreads) {
+  const FactKey a{"like", "article", "a"}, b{"like", "article", "b"};
+  ASSERT_TRUE(engine_->Set(a, 1).has_value());
+  const auto run = [&] {
+    for (int i = 0; i < 500; ++i) {
+      ASSERT_TRUE(
+          engine_->Move({FactOpKind::kClear, {}, a, 1}, {FactOpKind::kSet, {}, b, 1}).has_value());
+      ASSERT_TRUE(
+          engine_->Move({FactOpKind::kClear, {}, b, 1}, {FactOpKind::kSet, {}, a, 1}).has_value());
+    }
+  };
+  std::thread other(run);
+  run();
+  other.join();
+  EXPECT_EQ(*engine_->Cardinality(a) + *engine_->Cardinality(b), 1u);
+}
+
 }  // namespace
 }  // namespace tallystick
