@@ -379,7 +379,7 @@ size_t Container::MemoryBytes() const {
     case Form::kArray:
       return array_chunk::MemoryBytes(pointer<uint16_t>());
     case Form::kRoaring:
-      return roaring_chunk::BytesForRuns(runs());
+      return roaring_chunk::MemoryBytes(pointer<roaring_chunk::Bitmap>());
     case Form::kDense:
       return dense_chunk::MemoryBytes();
     case Form::kNone:

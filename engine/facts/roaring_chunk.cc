@@ -1,5 +1,6 @@
 #include "engine/facts/roaring_chunk.h"
 
+#include <roaring/containers/containers.h>
 #include <roaring/roaring.h>
 
 #include <memory>
@@ -7,6 +8,7 @@
 #include <type_traits>
 
 #include "engine/base/assert.h"
+#include "engine/facts/heap.h"
 
 namespace tallystick::roaring_chunk {
 namespace {
@@ -94,6 +96,34 @@ void ToBits(const Bitmap* bitmap, ChunkBits* bits) {
     }
   } while (read == kReadAtOnce);
   (*bits)[index] = word;
+}
+
+size_t MemoryBytes(const Bitmap* bitmap) {
+  const roaring_array_t& chunks = bitmap->high_low_container;
+  constexpr size_t kPerChunk = sizeof(void*) + sizeof(uint16_t) + sizeof(uint8_t);
+  size_t bytes = HeapBytes(sizeof(Bitmap)) +
+                 HeapBytes(static_cast<size_t>(chunks.allocation_size) * kPerChunk);
+  for (int32_t i = 0; i < chunks.size; ++i) {
+    const void* chunk = chunks.containers[i];
+    switch (chunks.typecodes[i]) {
+      case RUN_CONTAINER_TYPE_CODE: {
+        const auto* run = static_cast<const run_container_t*>(chunk);
+        bytes += HeapBytes(sizeof(run_container_t)) +
+                 HeapBytes(static_cast<size_t>(run->capacity) * sizeof(rle16_t));
+        break;
+      }
+      case ARRAY_CONTAINER_TYPE_CODE: {
+        const auto* array = static_cast<const array_container_t*>(chunk);
+        bytes += HeapBytes(sizeof(array_container_t)) +
+                 HeapBytes(static_cast<size_t>(array->capacity) * sizeof(uint16_t));
+        break;
+      }
+      default:
+        bytes += HeapBytes(sizeof(bitset_container_t)) + HeapBytes(8192);
+        break;
+    }
+  }
+  return bytes;
 }
 
 uint64_t Cardinality(const Bitmap* bitmap) {

