@@ -4,8 +4,12 @@
 // Compared: the entities and fact sets of the engine, CRoaring's bitmaps (one per entity and upper
 // 32 bits of the ids) and std::unordered_set, the last two in a std::unordered_map by entity id.
 // All under jemalloc, all from the same ids, which are made while they are added and leave nothing.
+// And a redis-server on this machine, if there is one, by its used_memory: a Set for each entity,
+// and bitmap strings of 32K bits. Where it would take more than 2 GiB or one minute, the first
+// facts of the row are measured, and the figure is marked with ~ and their number.
 //
 // usage: facts_memory_bench [ROW]: one row by its number, or all.
+#include "bench/micro/redis_memory.h"
 #include "engine/base/checksum.h"
 #include "engine/facts/fact_table.h"
 
@@ -131,7 +135,7 @@ struct Measured {
   uint64_t entities = 0;
   uint64_t resident_bytes = 0;
   uint64_t own_bytes = 0;
-  uint64_t roaring_chunks = 0;
+  FactSet::Shape shape;  // containers by form; sparse: sets that have members in none
 };
 
 // Anonymous memory, once the allocator has given back what it keeps for later.
@@ -180,7 +184,11 @@ class Ours {
         measured->own_bytes += entity->MemoryBytes();
         for (const MetricSet& set : entity->sets()) {
           measured->facts += set.set.cardinality();
-          measured->roaring_chunks += set.set.shape().roaring;
+          const FactSet::Shape shape = set.set.shape();
+          measured->shape.sparse += shape.sparse;
+          measured->shape.array += shape.array;
+          measured->shape.roaring += shape.roaring;
+          measured->shape.dense += shape.dense;
         }
       });
     }
@@ -240,6 +248,17 @@ Measured InFreshProcess(const Row& row, Measured (*measure)(const Row&)) {
   return measured;
 }
 
+std::string InRedis(const Row& row, RedisMemory::As as) {
+  RedisMemory redis(as);
+  row.fill([&redis](uint64_t entity, uint64_t uid) { redis.Add(entity, uid); });
+  const uint64_t bytes = redis.UsedBytes();
+  char text[64];
+  std::snprintf(text, sizeof(text), redis.cut() ? "~%.1f (%.1f M)" : "%.1f",
+                static_cast<double>(bytes) / static_cast<double>(redis.facts()),
+                static_cast<double>(redis.facts()) / 1e6);
+  return text;
+}
+
 void Print(const Row& row) {
   const Measured ours = InFreshProcess(row, Measure<Ours>);
   const Measured roaring = InFreshProcess(row, Measure<Roaring>);
@@ -248,11 +267,17 @@ void Print(const Row& row) {
   const auto per_fact = [&](uint64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(ours.facts);
   };
-  std::printf("| %s | %.3f | %.3f | %.1f | %.3f | %.1f | %llu |\n", row.name,
-              per_fact(ours.resident_bytes), per_fact(ours.own_bytes),
+  const bool redis = RedisMemory::Present();
+  const std::string sets = redis ? InRedis(row, RedisMemory::As::kSets) : "absent";
+  const std::string chunks = redis ? InRedis(row, RedisMemory::As::kChunks) : "absent";
+  std::printf("| %s | %.3f | %.3f | %.1f | %.3f | %.1f | %s | %s | %llu / %llu / %llu / %llu |\n",
+              row.name, per_fact(ours.resident_bytes), per_fact(ours.own_bytes),
               static_cast<double>(ours.resident_bytes) / static_cast<double>(ours.entities),
-              per_fact(roaring.resident_bytes), per_fact(hashed.resident_bytes),
-              static_cast<unsigned long long>(ours.roaring_chunks));
+              per_fact(roaring.resident_bytes), per_fact(hashed.resident_bytes), sets.c_str(),
+              chunks.c_str(), static_cast<unsigned long long>(ours.shape.sparse),
+              static_cast<unsigned long long>(ours.shape.array),
+              static_cast<unsigned long long>(ours.shape.roaring),
+              static_cast<unsigned long long>(ours.shape.dense));
   std::fflush(stdout);
 }
 
@@ -264,8 +289,9 @@ int main(int argc, char** argv) {
   const size_t only = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 0;
   std::printf("bytes per fact, growth of a fresh process\n");
   std::printf(
-      "| data | tallystick | own accounting | per entity | CRoaring | unordered_set | "
-      "roaring chunks |\n| --- | --- | --- | --- | --- | --- | --- |\n");
+      "| data | tallystick | own accounting | per entity | CRoaring | unordered_set | Redis Set | "
+      "Redis bitmaps of 32K | sparse sets / array / roaring / dense chunks |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   std::fflush(stdout);
   for (size_t i = 0; i < std::size(kRows); ++i) {
     if (only == 0 || only == i + 1) Print(kRows[i]);
